@@ -1,9 +1,14 @@
 """Calls with wrong arguments: the near name is said, and what is right goes through untouched."""
 
+import copy
+import dataclasses
 import inspect
+import pickle
 
+import numpy as np
 import pytest
 
+import bondloop as bl
 import bondloop.bondgraph as bg
 from bondloop.bondgraph import SS, C, Clutch, Df, Diode, I, Model, One, R, Se, Stop, Switch
 from bondloop.calls import clear_call
@@ -89,3 +94,52 @@ def test_an_error_within_is_not_hidden():
 
     with pytest.raises(TypeError, match="unsupported operand"):
         broken(1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bl.signals.Sine(amplitud=1, frequency=2), "'amplitud' of Sine; did you mean 'amplitude'"),
+        (lambda: bl.signals.Sine(1.0), "Sine needs the argument 'frequency'"),
+        (bl.rigs.Noise, "Noise needs the argument"),
+        (lambda: bl.control.LeadCompensation(dely=1), "'dely' of LeadCompensation; did you mean 'delay'"),
+        (bl.rigs.Emulated, "Emulated needs the argument"),
+        (lambda: bl.safety.Limits(displacment=1), "'displacment' of Limits; did you mean 'displacement'"),
+        (lambda: bl.integrate.RK4(order=4), "RK4"),
+        (bl.HybridTest, "HybridTest needs the arguments 'numerical' and 'rig'"),
+        (lambda: bl.HybridTest(None, exitation={}), "'exitation' of HybridTest; did you mean 'excitation'"),
+    ],
+)
+def test_values_and_tests_answer_in_a_sentence_too(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_what_a_value_takes_is_still_known_and_copies_are_made():
+    assert list(inspect.signature(bl.signals.Sine).parameters)[:2] == ["amplitude", "frequency"]
+    sine = bl.signals.Sine(1.0, 2.0)
+    assert copy.copy(sine) == pickle.loads(pickle.dumps(sine)) == dataclasses.replace(sine) == sine
+
+
+@pytest.mark.parametrize("value", ["false", "no", "", 0, 1, None])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: bl.control.MCS(coupled=x), r"MCS\(coupled\)"),
+        (lambda x: bl.control.DiscreteMCS(coupled=x), r"DiscreteMCS\(coupled\)"),
+        (lambda x: bl.transfer.ServoHydraulic(linear=x), r"ServoHydraulic\(linear\)"),
+        (lambda x: bl.transfer.ElectroMechanical(winding=x), r"ElectroMechanical\(winding\)"),
+        (lambda x: bl.rigs.Noise(1.0, common=x), r"Noise\(common\)"),
+        (
+            lambda x: bl.HybridTest(None, rig=None, controller=None, rate=1, feedback=x),
+            r"HybridTest\(feedback\)",
+        ),
+    ],
+)
+def test_a_truth_is_true_or_false(make, name, value):
+    with pytest.raises(InputError, match=rf"{name}: expected True or False; found {value!r}"):
+        make(value)
+
+
+def test_truths_of_numpy_are_truths():
+    assert bl.control.MCS(coupled=np.bool_(True)).coupled

@@ -1,15 +1,19 @@
-"""Calls with a misspelt, missing or surplus argument, answered in a sentence instead of Python's own.
+"""Calls with a misspelt, missing or surplus argument, or a text for a truth, answered in a sentence.
 
 Python's TypeError names the internal function and no remedy. Here the near argument is named, and all that
-are known. Nothing is looked at before a call has failed, so a call that is right costs nothing to speak of.
+are known. Arguments that are true or false are looked at first: any text is true to Python, "no" as well.
+Nothing else is looked at before a call has failed, so a call that is right costs nothing to speak of.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 
@@ -53,9 +57,16 @@ def clear_call(function: Callable[P, T]) -> Callable[P, T]:
     Traceback (most recent call last):
     bondloop.errors.InputError: simulate needs the argument 'duration'; known: duration, values
     """
+    truths = _truths(function)
 
     @functools.wraps(function)
     def called(*args: P.args, **keywords: P.kwargs) -> T:
+        for name, place in truths.items():
+            value = args[place] if place < len(args) else keywords.get(name, False)
+            if not isinstance(value, (bool, np.bool_)):
+                raise InputError(
+                    f"{_called(function, args)}({name}): expected True or False; found {value!r:.60}"
+                )
         try:
             return function(*args, **keywords)
         except TypeError:
@@ -81,6 +92,22 @@ def clear_calls(kind: Class) -> Class:
     return kind
 
 
+def _truths(function: Callable[..., Any]) -> dict[str, int]:
+    """Return the parameters that are true or false and nothing else, with their places."""
+    parameters = inspect.signature(function).parameters.values()
+    far = sys.maxsize
+    return {
+        p.name: far if p.kind is p.KEYWORD_ONLY else place
+        for place, p in enumerate(parameters)
+        if p.annotation in ("bool", bool)
+    }
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Return the name of a function, or of the class that it makes one of."""
+    return type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__name__
+
+
 def _fault(function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the arguments of a call; None where nothing is."""
     parameters = list(inspect.signature(function).parameters.values())
@@ -90,9 +117,8 @@ def _fault(function: Callable[..., Any], args: tuple[Any, ...], keywords: Mappin
         pass
     else:
         return None
-    name = function.__name__
+    name = _called(function, args)
     if parameters and parameters[0].name == "self" and args:
-        name = type(args[0]).__name__ if name == "__init__" else name
         parameters, args = parameters[1:], args[1:]
     words = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     known = [p.name for p in words]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from bondloop.calls import clear_call
 from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
@@ -42,6 +43,13 @@ class Rehearsable(ABC):
 
     seconds: float | None = None
     """Length of a run that the test's file gives; None where it gives none."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        """Answer calls of a kind of test with wrong arguments in a sentence."""
+        super().__init_subclass__(**rest)
+        if "__init__" in vars(cls):
+            kind: Any = cls  # the constructor keeps its arguments, which a type checker cannot know
+            kind.__init__ = clear_call(cls.__init__)
 
     @property
     def seed(self) -> int | None:
@@ -94,14 +102,21 @@ class Rehearsable(ABC):
         """Structures of which something is recorded, described, by what the names of theirs begin with."""
         return {}
 
-    def to_toml(self, path: str | Path | None = None) -> str:
+    def to_toml(self, path: str | Path | None = None, *, seconds: float | str | None = None) -> str:
         """Return the test as the text of a TOML file, and write it if there is a path.
 
         A part that is a Python object without a description (a law that is a lambda) is refused by name.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+        seconds
+            How long it is to run; by default what the file said that the test was read from, if it was.
         """
         import bondloop
 
-        return bondloop.description.to_toml(self, path)
+        return bondloop.description.to_toml(self, path, seconds=seconds)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
