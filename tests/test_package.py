@@ -57,6 +57,11 @@ def test_every_public_name_can_be_used(name):
     assert name in dir(bondloop)
 
 
+def test_only_public_names_are_shown():
+    shown = {name for name in dir(bondloop) if not name.startswith("__")}
+    assert shown == {name for name in bondloop.__all__ if not name.startswith("__")}
+
+
 def test_every_lazy_name_is_public():
     assert set(bondloop._LAZY) <= set(bondloop.__all__)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.units import quantity
+from bondloop.units import is_of_kind, quantity
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,10 @@ def test_units_of_no_quantity_are_refused_at_once(text, words):
     with pytest.raises(InputError, match=words) as caught:
         quantity(text)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("text", "value"), [("5 \u03bcm", 5e-6), ("5 \u00b5m", 5e-6), ("2 k\u2126", 2e3)])
+def test_letters_that_look_alike_are_the_same_unit(text, value):
+    """Keyboards and other programs write the Greek mu and the sign of the ohm."""
+    assert quantity(text) == pytest.approx(value, rel=1e-15)
+    assert is_of_kind(text, "m" if "m" in text else "Ohm")

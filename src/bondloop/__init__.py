@@ -136,5 +136,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Show the lazy names before they are imported."""
-    return sorted({*globals(), *_LAZY})
+    """Show the public names, before they are imported too."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -69,7 +69,8 @@ LONGEST = 200
 HIGHEST = 99
 """Power of one unit in a quantity; the tenth derivative of an input has seconds to the -12."""
 _ANGLES = frozenset({"rad", "deg", "rpm"})
-_FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻\u03bc\u2126", "0123456789-µΩ")
+"""Raised figures; and the Greek mu and the sign of the ohm, which look like the prefix and the letter."""
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 

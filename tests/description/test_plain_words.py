@@ -326,3 +326,29 @@ def test_an_error_knows_where_its_value_was_given():
     with pytest.raises(InputError) as caught:
         test.replaced(excitation={"G": 1.0})
     assert caught.value.place == ("excitation", "G")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("controller.ahed", "10 ms", "--set controller.ahed: unknown parameter 'controller.ahed'"),
+        ("controller.delay", "10 mm", "--set controller.delay: expected a quantity in s"),
+    ],
+)
+def test_a_fault_of_a_change_is_told_by_the_option(path, value, words):
+    assert f"damper.toml: {words}" in fault(changes={path: value})
+
+
+@pytest.mark.parametrize("seconds", [3.5, "3500 ms"])
+def test_the_length_of_a_run_is_written_where_it_is_said(seconds):
+    test = description.load_text(DAMPER.replace("seconds = 5", "")).test
+    assert "seconds" not in test.to_toml()
+    assert description.load_text(test.to_toml(seconds=seconds)).seconds == 3.5
+    with pytest.raises(InputError, match="seconds: expected a number above 0"):
+        test.to_toml(seconds=0)
+
+
+def test_a_name_that_is_no_text_is_refused():
+    test = description.load_text(DAMPER).test.replaced(name="a\ud800b")
+    with pytest.raises(InputError, match=r"cannot be written to a file: '.ud800' is no character"):
+        test.to_toml()

@@ -131,7 +131,7 @@ def load_text(
         seconds = reader.attempt(("seconds",), lambda: POSITIVE.check(seconds, "", "s"))
     test = read_test(reader, entries)
     if reader.faults:
-        faults = with_lines(reader.faults, lines_of(text))
+        faults = with_lines(reader.faults, lines_of(text), changes or ())
         raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
     test.seconds = seconds
     return TestFile(test, seconds)
@@ -216,7 +216,7 @@ class _Finder:
 # ---------------------------------------------------------------------- writing
 
 
-def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float | None = None) -> str:
+def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float | str | None = None) -> str:
     """Return a test as the text of a TOML file, and write it if there is a path.
 
     Parameters
@@ -244,7 +244,7 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
         )
         words = [f"{test.arguments['name']} cannot be written to a file:", *faults, remedy]
         raise InputError("\n  ".join(words))
-    seconds = test.seconds if seconds is None else seconds
+    seconds = test.seconds if seconds is None else POSITIVE.check(seconds, "seconds", "s")
     if seconds is not None:
         document = {
             "test": document.pop("test"),
@@ -253,6 +253,13 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
             **document,
         }
     text = toml_text(document)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{test.arguments['name']!a} cannot be written to a file: {error.object[error.start]!a} is no "
+            "character of a text"
+        ) from None
     if path is not None:
         try:
             Path(path).write_text(text, encoding="utf-8")

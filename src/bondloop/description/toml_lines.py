@@ -6,7 +6,7 @@ The text has been read by `tomllib` before, so its syntax is right; only places 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from bondloop.program.restoring import path_of
@@ -148,10 +148,15 @@ def _unquoted(text: str) -> str:
     return key
 
 
-def with_lines(faults: list[Fault], lines: Mapping[Place, int]) -> list[str]:
-    """Write all faults in the order of their lines."""
+def with_lines(faults: list[Fault], lines: Mapping[Place, int], changed: Iterable[str] = ()) -> list[str]:
+    """Write all faults in the order of their lines; those of changed entries by what changed them."""
     sentences: list[tuple[int, str]] = []
     for fault in faults:
+        path = ".".join(str(step) for step in fault.place[fault.place[:1] == ("values",) :])
+        key = next((key for key in changed if f"{path}.".startswith(f"{key}.")), "")
+        if key:
+            sentences.append((0, f"--set {path}: {fault.message}"))
+            continue
         place = fault.place
         while place and place not in lines:
             place = place[:-1]
