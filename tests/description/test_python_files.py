@@ -1,6 +1,7 @@
 """Python in test files: refused where it is hidden, run where it is named."""
 
 import importlib
+import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -159,3 +160,21 @@ def test_nothing_runs_unless_a_python_file_is_named(tmp_path):
     (tmp_path / "bad.py").write_text("raise SystemExit('it ran')")
     with pytest.raises(InputError, match="Python files are not read here"):
         bl.signals.signal_from({"signal": f"{tmp_path / 'bad.py'}:signal"})
+
+
+def test_a_class_of_the_prompt_is_no_part_of_a_file():
+    """What Python runs from a text, python -c or its prompt, is in no file."""
+    program = """
+from bondloop.control import ControlLaw
+from bondloop.papers import gawthrop_three_mass
+from bondloop.errors import InputError
+class Mine(ControlLaw):
+    def step(self, desired, measured):
+        return desired.displacement
+try:
+    gawthrop_three_mass.test().replaced(controller=Mine()).to_toml()
+except InputError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Mine is defined where a file cannot find it" in said.stdout

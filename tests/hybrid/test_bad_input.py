@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 
 import bondloop as bl
+from bondloop.bondgraph import Domain, I, One
+from bondloop.bondgraph.graph_data import model_from_parts
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.papers import bayer_substep, dasilva_beam, gawthrop_two_actuators
 from bondloop.rigs import Backlash, LoadCell, Noise
+from bondloop.safety import Switch
 
 TEST = gawthrop_two_actuators.test()
 STEPPED = bayer_substep.test(reference=False)
@@ -28,6 +31,11 @@ MASS = "numerical.mn1.I.mass"
         ({"values": {"rig.substeps": 4}}, r"decides how it is built: .* Emulated\(..., substeps=4\)"),
         ({"values": {"rig.foo": 4}}, "unknown parameter 'rig.foo' of the test; known: rig.specimen"),
         ({"values": {MASS: "10 mm"}}, f"{MASS}: expected a quantity in kg, .* found '10 mm'"),
+        ({"tunable": ["a.b"]}, r"tunable: expected \{'controller.gain': Tunable\(.* found \['a.b'\]"),
+        ({"reference": 3}, r"reference: expected the complete model, .* found 3"),
+        ({"reference": ((1, 2), (3,))}, r"reference: expected the complete model, .* found \(1, 2\)"),
+        ({"reference": ()}, r"reference: expected the complete model, or .*; found \(\)"),
+        ({"reference": (1, 2)}, r"reference: expected the complete model, or .*; found \(1, 2\)"),
     ],
 )
 def test_parts_of_a_hybrid_test(changes, words):
@@ -130,3 +138,51 @@ def test_a_run_that_no_memory_can_hold_is_refused(monkeypatch):
     for silly in (True, float("inf"), "5 mm", -1):
         with pytest.raises(InputError, match=r"seconds|length"):
             test.run(silly)
+
+
+@pytest.mark.parametrize("reference", ["ü", {}, 3, [1.0], bl.signals.Sine])
+@pytest.mark.parametrize("kind", [bl.control.MCS, bl.control.DiscreteMCS])
+def test_the_reference_of_mcs_is_a_signal(kind, reference):
+    with pytest.raises(InputError, match=rf"{kind.__name__}\(reference\): expected a signal"):
+        kind(reference=reference)
+    if isinstance(reference, dict):
+        with pytest.raises(InputError, match="reference: which signal is it"):
+            kind.from_description({"controller": kind.__name__, "reference": {"signalx": "Sine"}})
+
+
+def test_a_simulation_without_excitation_says_so():
+    with pytest.raises(InputError, match="excitation: expected signals by the name"):
+        bl.Simulation(**{**dasilva_beam.test().arguments, "excitation": None})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"simulated": Switch()}, "simulated"),
+        ({"displacement": 1}, "displacement"),
+        ({"force": "on"}, "force"),
+    ],
+)
+def test_switches_are_switches(arguments, word):
+    with pytest.raises(InputError, match=rf"Switches\({word}\): expected "):
+        bl.Switches(**arguments)
+
+
+@pytest.mark.parametrize("effort", ["Pa", 3, ("pressure",), ("a", "Pa", "c")])
+def test_a_domain_is_named_with_units(effort):
+    with pytest.raises(InputError, match=r"Domain\(effort\): expected its name and its unit"):
+        Domain("mine", effort=effort, flow=("volume", "m^3/s"))
+
+
+@pytest.mark.parametrize("bond", [-1, ["v >> mass"], {"bond": 3}, {}, "v"])
+def test_a_bond_is_written_as_text(bond):
+    parts = {"v": One(), "mass": I(mass=2.0)}
+    with pytest.raises(InputError, match=r"expected a bond written as 'a.b >> c.d'; found"):
+        model_from_parts(parts, ["v >> mass", bond])
+
+
+def test_forces_of_a_load_are_numbers():
+    signal = bl.signals.Sine(1.0, 2.0)
+    with pytest.raises(InputError, match="the excitation 'push', m1: expected a number with a unit"):
+        STEPPED.replaced(excitation={"push": (signal, {"m1": "file"})})
+    STEPPED.replaced(excitation={"push": (signal, {"m1": "3 kN"})})

@@ -66,6 +66,12 @@ class Domain:
         momentum: tuple[str, str] | None = None,
         coefficients: Mapping[str, str] | None = None,
     ) -> None:
+        for kind, words in {"effort": effort, "flow": flow}.items():
+            if not isinstance(words, (tuple, list)) or len(words) != 2:
+                raise InputError(
+                    f"Domain({kind}): expected its name and its unit, ('sound pressure', 'Pa'); found "
+                    f"{words!r:.60}"
+                )
         integral = {
             "displacement": displacement or (f"integral of {flow[0]}", multiplied(flow[1], "s")),
             "momentum": momentum or (f"integral of {effort[0]}", multiplied(effort[1], "s")),

@@ -269,7 +269,7 @@ def model_from_parts(
         place(model, key, part)
     for text in bonds:
         written, stroke = (
-            (text, None) if isinstance(text, str) else (text.get("bond", ""), text.get("stroke"))
+            (text.get("bond"), text.get("stroke")) if isinstance(text, Mapping) else (text, None)
         )
         tail, head = ends_of(model, written)
         bond(tail, head, stroke=stroke)
@@ -285,9 +285,9 @@ def model_from_parts(
 
 def ends_of(model: Model, text: str) -> tuple[Part | Terminal, Part | Terminal]:
     """Return the two ends of a bond that is written as ``"a.b >> c.d"``."""
-    ends = [e.strip() for e in text.split(">>")]
+    ends = [e.strip() for e in text.split(">>")] if isinstance(text, str) else []
     if len(ends) != 2 or not all(ends):
-        raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r}")
+        raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r:.60}")
     word = model._word_read(ends[0])
     result: list[Part | Terminal] = []
     for end in (ends[0].removesuffix(f".{word}"), ends[1]):

@@ -18,6 +18,7 @@ from bondloop.errors import InputError
 from bondloop.program.described import Parameter
 from bondloop.program.quantity import Quantity
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE
+from bondloop.program.signals import Signal
 from bondloop.substructure.reference_model import reference_model
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class MCS(Controller):
     beta: Parameter = Parameter(10.0, above=0)
     settling_time: Parameter = Parameter(0.01, above=0, unit="s")
     order: int = 2
-    reference: Any = None
+    reference: Signal | None = None
     error_filter: str | Sequence[float] = "settling"
     dead_zone: Parameter = Parameter(0.0, least=0)
     leakage: Parameter = Parameter(0.0, least=0, unit="1/s")
@@ -107,6 +108,12 @@ class MCS(Controller):
             order = 0
         if not 1 <= order <= HIGHEST:
             raise InputError(f"{kind}: order must be a whole number from 1 to {HIGHEST}; found {self.order}")
+        given: Any = self.reference  # whatever stands in a script
+        if not isinstance(given, (Signal, type(None))):
+            raise InputError(
+                f"{kind}(reference): expected a signal, such as bondloop.signals.Sine('1 mm', '2 Hz'), or "
+                f"None for the desired displacement; found {given!r:.60}"
+            )
         object.__setattr__(self, "error_filter", self._checked_filter())
         object.__setattr__(self, "initial_gains", self._checked_gains())
 

@@ -127,7 +127,7 @@ def source_of(kind: Kind) -> str:
         return _SOURCES[make]
     try:
         file = inspect.getsourcefile(make)
-    except TypeError:
+    except (TypeError, OSError):  # a class typed at the prompt has no file
         file = None
     if file is None or not Path(file).is_file():
         raise hidden(kind.name)

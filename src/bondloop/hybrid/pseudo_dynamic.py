@@ -219,7 +219,7 @@ class PseudoDynamicTest(Checkable):
             )
         pattern = np.zeros(len(self.numerical))
         for dof, value in where.items():
-            pattern[self.numerical.index(dof)] = float(value)
+            pattern[self.numerical.index(dof)] = number(value, f"the excitation '{name}', {dof}")
         answer = as_signal(name, signal)
         if not isinstance(given, tuple):
             expect_kind_of_signal(name, answer, dof_domain(name).effort)

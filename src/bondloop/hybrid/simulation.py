@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.arguments import expect_kind_of_signal
+from bondloop.hybrid.arguments import expect_kind_of_signal, expect_signals
 from bondloop.hybrid.energies import inserted
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.recorded_system import Asked, model_of
@@ -84,6 +84,7 @@ class Simulation(Rehearsable):
             key: _compiled(s, f"{name}(systems)['{key}']", list(self.ground)) for key, s in systems.items()
         }
         excitation = needed_excitation(excitation, ground)
+        expect_signals(excitation)
         measured = {u.name: u.quantity for s in self.plain.values() for u in s.input_vars}
         units = {n: "" if q is None else q.unit for n, q in measured.items()}
         self.excitation = {key: as_signal(key, s, units.get(key, "")) for key, s in excitation.items()}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import InputError, ModelError
+from bondloop.hybrid.arguments import expect
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
@@ -19,7 +21,6 @@ from bondloop.substructure.half import orientation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.bondgraph import Model
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Switches", "blended"]
@@ -51,6 +52,11 @@ class Switches(Described, family="switches", alone=True):
     displacement: Switch = field(default_factory=Switch)
     force: Switch = field(default_factory=Switch)
     simulated: Model | None = None
+
+    def __post_init__(self) -> None:
+        for word in ("displacement", "force"):
+            expect(getattr(self, word), Switch, f"Switches({word})", "bondloop.safety.Switch()")
+        expect(self.simulated, (Model, type(None)), "Switches(simulated)", "a model of the physical half")
 
     def closed(self) -> Switches:
         """Return the same with both switches at 1 from the start: fully coupled."""

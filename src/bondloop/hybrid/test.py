@@ -217,7 +217,7 @@ class HybridTest(Checkable):
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
-        self.reference = (reference[0], _names(reference[1])) if isinstance(reference, tuple) else reference
+        self.reference = _checked_reference(reference)
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
                 raise InputError(
@@ -226,6 +226,7 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
+        expect(tunable, (Mapping, type(None)), "tunable", "{'controller.gain': Tunable(least=..., most=...)}")
         self.tunable: dict[str, Tunable] = dict(tunable or {})
         self.feedback, self.restoring_force, self.name = feedback, restoring_force, name
         self.extrapolation = usable(extrapolation, controller, coupling, self.integrator)
@@ -718,3 +719,15 @@ def _refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:
     """Return names; a text alone is one of them, not its letters."""
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _checked_reference(reference: Any) -> Any:
+    """Return the complete model, or it and names of its outputs; refuse all else."""
+    example = "the complete model, or (model, ['a.v.flow'])"
+    if not isinstance(reference, (tuple, list)):
+        expect(reference, (Model, type(None)), "reference", example)
+        return reference
+    if len(reference) != 2 or not isinstance(reference[1], Iterable):
+        raise InputError(f"reference: expected {example}; found {reference!r:.60}")
+    expect(reference[0], Model, "reference", example)
+    return reference[0], _names(reference[1])

@@ -292,7 +292,7 @@ class Reader:
             return kind.make(*positional, **arguments)
         except BondloopError as error:
             return self.refused(kind, arguments, error, place)
-        except (TypeError, ValueError, KeyError, IndexError, OSError) as error:
+        except (AttributeError, TypeError, ValueError, LookupError, OSError) as error:
             return self.fault(place, f"{kind.name} cannot be made of this ({error})")
 
 
