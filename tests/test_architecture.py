@@ -87,6 +87,16 @@ def test_files_that_a_recipe_names_are_there():
         assert found, name
 
 
+def test_names_that_a_recipe_names_are_there():
+    """Classes, methods, attributes and tables: each is a word of the package or of the tests."""
+    table = "\n".join(re.findall(r"^\|.*", PAGE.partition("\n## Recipes\n")[2], re.MULTILINE))
+    named = {name for name in re.findall(r"`(\w+)(?:[(=][^`]*)?`", table) if "NAME" not in name}
+    assert len(named) >= 40
+    folders = (PACKAGE, ROOT / "tests", ROOT / "benchmarks")
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".c", ".h")]
+    assert named - {word for file in files for word in re.findall(r"\w+", file.read_text("utf-8"))} == set()
+
+
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", "docs/index.md", "docs/architecture.md"])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
