@@ -40,6 +40,28 @@ class Serving:
         Called with a sentence whenever something happens or is refused.
     stop
         Asked some ten times a second; True ends it.
+
+    Examples
+    --------
+    Offered to nobody, as ``stop`` ends it at once:
+
+    >>> import bondloop as bl
+    >>> from bondloop.external import RehearsedRig
+    >>> servo = bl.transfer.MassSpringDamper(50, 1e4, 1e6, drive="position")
+    >>> spring = bl.devices.KelvinVoigt(1e3, 10.0)
+    >>> test = bl.HybridTest(
+    ...     bl.substructure.ExternalHalf(stroke="20 mm", speed="50 mm/s", frequency="20 Hz"),
+    ...     rig=bl.rigs.Emulated(bl.rigs.mounted(spring), servo),
+    ...     controller=bl.control.Direct(),
+    ...     excitation={},
+    ...     rate="1 kHz",
+    ...     name="spring",
+    ... )
+    >>> with RehearsedRig(test) as rig:
+    ...     Serving(say=print, stop=lambda: True).offer(rig)
+    spring: generic-client at udp://127.0.0.1:...: listening
+    spring: no program came
+    'no program came'
     """
 
     protocol: str = "generic-client"

@@ -38,6 +38,14 @@ class Structure:
         How many; fewer zeros than poles.
     delay
         Whether a delay is fitted.
+
+    Examples
+    --------
+    >>> second = Structure(2, delay=True)
+    >>> second.name, second.size
+    ('G2D', 4)
+    >>> print(second.process(np.array([1.0, 0.01, 1e-4, 0.005])))
+    (1) / (0.0001 s^2 + 0.01 s + 1) exp(-0.005 s)
     """
 
     poles: int

@@ -19,7 +19,23 @@ __all__ = ["RK4"]
 
 @dataclass(frozen=True)
 class RK4(Integrator):
-    """Runge-Kutta of fourth order; stable for undamped oscillators up to omega h = 2 sqrt(2)."""
+    """Runge-Kutta of fourth order; stable for undamped oscillators up to omega h = 2 sqrt(2).
+
+    Examples
+    --------
+    An oscillation cos t in 63 steps a period, after ten seconds:
+
+    >>> import math
+    >>> from bondloop.bondgraph import C, I, Model, One
+    >>> from bondloop.hybrid import Simulation
+    >>> mass = Model("mass")
+    >>> mass.v, mass.spring = One(), C(stiffness=1, initial=1)
+    >>> _ = mass.v >> [I(mass=1), mass.spring]
+    >>> x = "mass.spring.displacement"
+    >>> swing = Simulation({"mass": mass}, excitation={}, rate=10, integrator=RK4(), record=x).run(10)[x]
+    >>> print(f"{abs(swing[-1] - math.cos(10)):.1e}")
+    3.9e-06
+    """
 
     order: ClassVar[int] = 4
 

@@ -9,7 +9,15 @@ __all__ = ["Cause", "cause_words", "limit_name"]
 
 
 class Cause(IntEnum):
-    """What tripped the interlock; 0 is none. Causes 9 to 16 and 18 to 20 are found outside the tick."""
+    """What tripped the interlock; 0 is none. Causes 9 to 16 and 18 to 20 are found outside the tick.
+
+    Examples
+    --------
+    >>> Cause.POWER, Cause(9).name
+    (<Cause.POWER: 6>, 'OPERATOR')
+    >>> cause_words(Cause.POWER)
+    'the power discrepancy at the interface stayed beyond its threshold'
+    """
 
     NONE = 0
     DISPLACEMENT = 1

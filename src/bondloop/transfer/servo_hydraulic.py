@@ -40,6 +40,14 @@ class ServoValve(_Hydraulic):
         That pressure drop in Pa, by custom 70 bar.
     frequency, damping
         Of the spool, X/U = ω²/(s² + 2ζωs + ω²); the frequency in Hz, with 90° of lag.
+
+    Examples
+    --------
+    A valve of twice the flow makes the actuator twice as fast:
+
+    >>> fast = ServoHydraulic(valve=ServoValve(rated_flow="38 l/min"))
+    >>> print(f"{fast.top_speed:.3f} m/s, {fast.top_speed / ServoHydraulic().top_speed:.3f}")
+    0.914 m/s, 2.000
     """
 
     rated_flow: Parameter = Parameter(19e-3 / 60, above=0, unit="m^3/s")
@@ -73,6 +81,12 @@ class Cylinder(_Hydraulic):
         full supply pressure.
     bandwidth
         Of the displacement transducer's amplifier, first order, Hz.
+
+    Examples
+    --------
+    >>> strong = ServoHydraulic(cylinder=Cylinder(area="24 cm^2", volume="480 cm^3"))
+    >>> print(f"{strong.stall_force / 1e3:.1f} kN, {strong.top_speed:.3f} m/s")
+    50.4 kN, 0.229 m/s
     """
 
     supply_pressure: Parameter = Parameter(210e5, above=0, unit="Pa")

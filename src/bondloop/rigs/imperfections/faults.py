@@ -91,6 +91,14 @@ class Infinite(_Fault):
         Seconds: the first faulty sample is the first one not before this time.
     until
         Seconds: the first good sample again is the first one not before this time; None for never.
+
+    Examples
+    --------
+    >>> from bondloop.program import evaluate
+    >>> x, n = Var("x"), Var("n")
+    >>> shown = Infinite(at="1.5 s", until="2 s").apply(x, Context("rig.force", n, period=0.5)).value
+    >>> [float(evaluate(shown, {x: 7.0, n: sample})) for sample in (2, 3, 4)]
+    [7.0, inf, 7.0]
     """
 
     at: Parameter = Parameter(least=0, unit="s")

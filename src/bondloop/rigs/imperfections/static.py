@@ -93,6 +93,14 @@ class Nonlinearity(Imperfection):
         Largest deviation as a fraction of the range; its sign is that of the deviation for positive values.
     range
         Full scale.
+
+    Examples
+    --------
+    >>> from bondloop.program import Context, Var, evaluate
+    >>> x = Var("x")
+    >>> shown = Nonlinearity(0.001, range="100 N").apply(x, Context("rig.force", Var("n"), period=1e-3)).value
+    >>> [round(float(evaluate(shown, {x: force})), 3) for force in (0.0, 57.735, 100.0)]
+    [0.0, 57.835, 100.0]
     """
 
     error: Parameter = Parameter(unit="1")
