@@ -4,8 +4,10 @@ import enum
 import importlib.util
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -75,35 +77,51 @@ def missing_parameters(thing):
     return [name for name in parameters if name not in names]
 
 
-@cache
-def shown_lines():
-    """Every line of Python that is run as an example: in docstrings, on pages, in examples/."""
-    lines = []
-    for path in [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]:
-        text = path.read_text(encoding="utf-8")
-        lines += re.findall(r"^\s*(?:>>>|\.\.\.) (.*)$", text, re.MULTILINE)
-        lines += re.findall(r"^\s*bondloop\.errors\.\w+: ", text, re.MULTILINE)  # what an example refuses
-    lines += [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").rglob("*.py"))]
-    return "\n".join(lines)
+class Method(NamedTuple):
+    """A public method: its function, what it takes besides ``self``, and methods that it overrides."""
+
+    function: Callable
+    parameters: tuple[str, ...]
+    overridden: tuple[Callable, ...]
+
+    def missing(self):
+        """Parameters that are described neither here nor where it is first promised."""
+        docs = [self.function, *self.overridden]
+        return [name for name in self.parameters if not any(self._says(doc, name) for doc in docs)]
+
+    def _says(self, function, name):
+        """Whether a docstring has an entry for it, or its one line of at most two parameters names it."""
+        if name in described(function):
+            return True
+        line = re.split(r"\n(?=>>>|[A-Z][A-Za-z ]+\n-{3,}\n)", inspect.getdoc(function) or "")[0].strip()
+        short = len(self.parameters) <= 2 and "\n" not in line
+        return short and re.search(rf"\b{re.escape(name)}\b", line) is not None
+
+
+def _own(kind, name):
+    """A method that a class of the package itself defines, as a function; None: it has none of this name."""
+    ours = kind.__module__.partition(".")[0] == "bondloop"
+    function = inspect.unwrap(vars(kind).get(name))  # also of a class method
+    return function if ours and inspect.isfunction(function) else None
 
 
 @cache
-def returned():
-    """Names of classes that an example returns: by the annotations of what has a doctest."""
-    names = set()
-    for thing in public().values():
-        members = [thing, *vars(thing).values()] if inspect.isclass(thing) else [thing]
-        for member in members:
-            function = getattr(member, "__func__", getattr(member, "fget", member))
-            if inspect.isfunction(function) and ">>>" in (function.__doc__ or ""):
-                names |= set(re.findall(r"\w+", str(function.__annotations__.get("return", ""))))
-    return names
+def methods():
+    """Public methods of public classes that take anything, ``{"bondgraph.Model.cut": Method(...)}``.
 
-
-def is_shown(name, thing):
-    """Whether an example names it, returns one, or stands in its docstring or a method's."""
-    own = name.rpartition(".")[2]
-    docs = [thing.__doc__, *(getattr(member, "__doc__", None) for member in vars(thing).values())]
-    if any(">>>" in text for text in docs if isinstance(text, str)) or own in returned():
-        return True
-    return re.search(rf"\b{re.escape(own)}\b", shown_lines()) is not None
+    Each once: as that of the public class that defines it, or of the first that has it from a private one.
+    """
+    home = {thing: name for name, thing in classes().items()}
+    found = {}
+    for public_name, thing in classes().items():
+        for name in (name for name in dir(thing) if not name.startswith("_")):
+            owners = [kind for kind in thing.__mro__ if name in vars(kind)]
+            function, *overridden = [_own(kind, name) for kind in owners] or [None]
+            if function is None:
+                continue
+            first = 0 if isinstance(vars(owners[0])[name], staticmethod) else 1
+            parameters = tuple(inspect.signature(function).parameters)[first:]
+            if parameters:
+                method = Method(function, parameters, tuple(base for base in overridden if base))
+                found.setdefault(function, (f"{home.get(owners[0], public_name)}.{name}", method))
+    return dict(found.values())

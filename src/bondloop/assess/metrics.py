@@ -98,7 +98,7 @@ class Metrics(Mapping[str, float]):
         )
 
     def in_words(self, name: str) -> str:
-        """Return a measure with its unit, as it is printed.
+        """Return the measure ``name`` with its unit, as it is printed.
 
         >>> Metrics("z", "x", {"delay": 0.002}, {"delay": "s"}).in_words("delay")
         '2 ms'

@@ -96,7 +96,14 @@ class Domain:
         )
 
     def unit(self, word: str) -> str | None:
-        """Return the unit of a coefficient or a variable of a bond; None where it has none of that name."""
+        """Return the unit of a coefficient or a variable of a bond; None where it has none of that name.
+
+        Parameters
+        ----------
+        word
+            ``"effort"``, ``"flow"``, ``"displacement"``, ``"momentum"``, or a coefficient:
+            ``"stiffness"``.
+        """
         found = getattr(self, word, None) if word in ("effort", "flow", "displacement", "momentum") else None
         return self.coefficients.get(word) if found is None else found.unit
 

@@ -144,7 +144,7 @@ class OnePort(Element):
         self._set_initial(initial, kind, coefficients)
 
     def range_of(self, name: str) -> Range | None:
-        """Return which numbers a parameter may be: as given, within what the kind of element allows."""
+        """Return which numbers the parameter ``name`` may be: as given, within what the element allows."""
         if self.law is not None:
             return self.law.ranges.get(name)
         own = _own_range(name, self.positive, self.coefficients[name] == "div")

@@ -176,7 +176,14 @@ class Model(Part):
         ]
 
     def bond_at(self, text: str) -> Bond:
-        """Return the bond written as ``"m2.right >> m3.left"``."""
+        """Return the bond written as ``"m2.right >> m3.left"``.
+
+        Parameters
+        ----------
+        text
+            Paths of the two ends, in the direction of the bond; ``"b[0] >> c"`` names one port of
+            several. What is no bond of the model is refused, with those that are near.
+        """
         ends = [e.strip() for e in text.split(">>")]
         if len(ends) != 2:
             raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r}")
@@ -216,7 +223,19 @@ class Model(Part):
         return self.find(text), None
 
     def insert(self, part: Part, between: str, name: str | None = None) -> Part:
-        """Put a junction or two-port into a bond: ``insert(TF(modulus=2), "a >> b")``."""
+        """Put a junction or two-port into a bond: ``insert(TF(modulus=2), "a >> b")``.
+
+        Parameters
+        ----------
+        part
+            What comes between: a junction, or a part with two ports. Power goes in and out of it in the
+            direction of the bond.
+        between
+            The bond, as `bond_at` reads it; it is replaced by two. A causal stroke that was set on it
+            stays on the first.
+        name
+            Attribute of the model that owns the tail; without one the part is named after its kind.
+        """
         old = self.bond_at(between)
         owner = old.tail._home() or self
         if name is not None:
@@ -231,7 +250,16 @@ class Model(Part):
         return part
 
     def swap(self, path: str, part: Part) -> Part:
-        """Replace a part by another; the new one takes over its name and its bonds."""
+        """Replace a part by another; the new one takes over its name and its bonds.
+
+        Parameters
+        ----------
+        path
+            Of the part that goes, from this model: ``"m3.spring"``. Where it is a model, so must the new
+            one be, with every port of it that is bonded.
+        part
+            The new one, which is part of no model yet.
+        """
         old = self.find(path)
         owner = old._owner
         assert owner is not None
@@ -272,7 +300,14 @@ class Model(Part):
         return part
 
     def remove(self, path: str) -> Part:
-        """Remove a part and its bonds."""
+        """Remove a part and its bonds.
+
+        Parameters
+        ----------
+        path
+            Of the part, from this model; with a model goes all that is in it. It is returned, and may be
+            put elsewhere.
+        """
         part = self.find(path)
         owner = part._owner
         assert owner is not None
@@ -386,6 +421,14 @@ class Model(Part):
         """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cut.cut`.
 
         ``numerical, physical = chain.cut("m2.right >> m3.left")``
+
+        Parameters
+        ----------
+        *bonds
+            Every bond between the halves, each written as ``"m2.right >> m3.left"``; they must carry
+            power and together separate the model.
+        physical
+            Path of any part that is to be physical; by default the half at the head of the first bond is.
         """
         from bondloop.bondgraph.cut import cut
 

@@ -128,7 +128,15 @@ class Multiport(Element):
         self.take_initial(initial)
 
     def equations(self, *_variables: Any, **_parameters: Any) -> Mapping[Any, Any]:
-        """Return one equation for each port and for the rate of each state, as ``variable: formula``."""
+        """Return one equation for each port and for the rate of each state, as ``variable: formula``.
+
+        Parameters
+        ----------
+        *_variables
+            One for each port, in their order; a class names them in its own signature.
+        **_parameters
+            The symbols of its parameters, by name.
+        """
         raise ModelError(f"{type(self).__name__}: write its method equations(self, <ports>, <parameters>)")
 
     def _check_class(self, kind: str) -> None:
@@ -174,7 +182,20 @@ class Multiport(Element):
         given: Mapping[str, Any],
         ranges: Mapping[str, Range] | None,
     ) -> None:
-        """Keep the values of parameters by name, those given or their defaults."""
+        """Keep the values of parameters by name, those given or their defaults.
+
+        Parameters
+        ----------
+        kind
+            Name of the class, for messages.
+        wanted
+            Names with defaults; ``inspect.Parameter.empty`` where there is none, and a value must be
+            given.
+        given
+            Values by name, numbers or texts with a unit; a name that is not wanted is refused.
+        ranges
+            Which numbers each may be, by name; None for any.
+        """
         import sympy as sp
 
         for name in given:
@@ -193,7 +214,13 @@ class Multiport(Element):
     # ---------------------------------------------------------------- ports by name
 
     def name_ports(self, names: Iterable[str]) -> None:
-        """Name the ports; a name that the class uses itself is refused."""
+        """Name the ports; a name that the class uses itself is refused.
+
+        Parameters
+        ----------
+        names
+            In their order: identifiers without a leading underscore, each once.
+        """
         names = tuple(names)
         for name in names:
             if hasattr(type(self), name) or not name.isidentifier() or name.startswith("_"):
@@ -215,7 +242,7 @@ class Multiport(Element):
         )
 
     def domain_of_port(self, index: int) -> Domain | None:
-        """Return the domain that the class states for one of its ports."""
+        """Return the domain that the class states for the port ``index``, from 0; None for none."""
         if not self.domains or not self.port_names:
             return None
         return domain_from(self.domains.get(self.port_names[index]), f"{type(self).__name__}.domains")
@@ -227,7 +254,14 @@ class Multiport(Element):
     # ---------------------------------------------------------------- start
 
     def take_initial(self, initial: Mapping[str, Any] | Sequence[Any] | None) -> None:
-        """Keep what ports and states hold at the start: by name, or one number for each port."""
+        """Keep what ports and states hold at the start: by name, or one number for each port.
+
+        Parameters
+        ----------
+        initial
+            Numbers in SI by the name of a port, a store or a state, or one for each port in order; what
+            is left out, or None, starts as the class says.
+        """
         kind, relations = type(self).__name__, self.relations
         assert relations is not None
         places: dict[str, Any] = {s.name: s.value for s in relations.states}

@@ -182,7 +182,7 @@ class Part:
             raise ModelError(f"{self.path} has no component [{index}]; its size is {self.size or 1}")
 
     def component_path(self, path: str, index: int) -> str:
-        """Return the path of one component or port, for the path of the part."""
+        """Return the path of the component or port ``index``, from 0, for the path of the part."""
         return f"{path}[{index}]"
 
     def __getitem__(self, index: int) -> Terminal:

@@ -198,7 +198,15 @@ class Runner:
         return Snapshot(self._first, self._state.copy())
 
     def restore(self, snapshot: Snapshot, changes: Mapping[str, float] | None = None) -> None:
-        """Go back to a snapshot of this tick, with some states changed by an amount."""
+        """Go back to a snapshot of this tick, with some states changed by an amount.
+
+        Parameters
+        ----------
+        snapshot
+            From `snapshot`.
+        changes
+            What is added to states, by name, in their units.
+        """
         self._first, self._state = snapshot.count, snapshot.state.copy()
         for name, change in (changes or {}).items():
             self._state[self._indices[name]] += change
@@ -286,7 +294,23 @@ class Runner:
         record: NDArray[np.float64],
         every: int = 0,
     ) -> Ends:
-        """Run other tests from their first tick, see `BatchLoop`; unless told, the first row is recorded."""
+        """Run other tests from their first tick, see `BatchLoop`; unless told, the first row is recorded.
+
+        Parameters
+        ----------
+        steps
+            How many ticks.
+        inputs
+            Shape (tests, steps, inputs), or (1, steps, inputs) if all have the same; None without inputs.
+        state
+            Shape (tests, size of the state); changed in place.
+        parameters
+            Shape (tests, parameters).
+        record
+            Shape (tests, rows, channels); written in place.
+        every
+            Record one tick in so many; 0: the first only.
+        """
         return self._loop(steps, 0, inputs, state, parameters, record, every or max(1, steps))
 
     def _unsolved(self, number: int) -> str:

@@ -106,6 +106,11 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         """Return the first coefficients, with what the motion is to be ahead by, within their bounds.
 
         Those of a pure delay are t^j/j!, those of a process its inverse's.
+
+        Parameters
+        ----------
+        period
+            The sample period in s, of which `ahead` is a multiple; 0 leaves that out.
         """
         series = [self.delay**j / math.factorial(j) for j in range(self.order + 1)]
         if self.process is not None:

@@ -111,7 +111,7 @@ class AdaptivePrediction(PolynomialPrediction):
             )
 
     def initial(self, period: float = 0.0) -> tuple[float, float]:
-        """Return the first gain and delay, with what the motion is to be ahead by."""
+        """Return the first gain and delay; `ahead` is in units of ``period`` [s], and 0 leaves it out."""
         gain, lag = self.gain, self.gain * self.delay
         if self.process is not None:
             gain, lag = inverse_series(self.process, 1, "AdaptivePrediction(process)")

@@ -153,6 +153,15 @@ class Controller(Described, ABC, family="controller"):
         """Return statements that are executed before anything else of the computer's at every sample.
 
         They give the values of the design's adapted inputs, by input; the base has none.
+
+        Parameters
+        ----------
+        design
+            What `design` returned.
+        measured
+            What the sensors of each transfer system read.
+        context
+            Where it stands in the tick: names, tick number, period.
         """
         return Applied([], Const(0.0)), {}
 
@@ -162,7 +171,17 @@ class Controller(Described, ABC, family="controller"):
         measured: Measured,  # noqa: ARG002 - the base does nothing
         context: Context,  # noqa: ARG002
     ) -> Applied:
-        """Return the statements that make the command from the design's; the base leaves it as it is."""
+        """Return the statements that make the command from the design's; the base leaves it as it is.
+
+        Parameters
+        ----------
+        desired
+            The design's command to this transfer system.
+        measured
+            What its sensors read.
+        context
+            Where it stands in the tick: names, tick number, period.
+        """
         return Applied([], desired)
 
     def commands(

@@ -151,7 +151,15 @@ class CoupledInverse(Compensator):
         return np.array(_fitted(self, period))
 
     def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
-        """Return commands per demands at frequencies in Hz, shape (frequencies, actuators, demands)."""
+        """Return commands per demands at frequencies in Hz, shape (frequencies, actuators, demands).
+
+        Parameters
+        ----------
+        frequency
+            Frequencies in Hz.
+        period
+            The sample period in s.
+        """
         features = self._features(frequency, period)
         return np.asarray(np.einsum("fm,ijm->fij", features, self.coefficients(period)))
 
@@ -159,6 +167,13 @@ class CoupledInverse(Compensator):
         """Return how far motion per demand is from 1 (and from 0, of the others) at frequencies in Hz.
 
         For the model itself; the largest entry at each frequency.
+
+        Parameters
+        ----------
+        frequency
+            Frequencies in Hz.
+        period
+            The sample period in s.
         """
         moved = self._sampled(frequency, period) @ self.response(frequency, period)
         return np.asarray(np.abs(moved - np.eye(moved.shape[-1])).max(axis=(1, 2)))

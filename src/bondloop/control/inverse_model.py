@@ -121,7 +121,15 @@ class InverseModel(Compensator):
         return [fit_weights(times, len(times) - 1, self.ahead * period, d) for d in range(highest + 1)]
 
     def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
-        """Return the ratio of command to demand at frequencies in Hz, for a sample period in s."""
+        """Return the ratio of command to demand at frequencies in Hz, for a sample period in s.
+
+        Parameters
+        ----------
+        frequency
+            Frequencies in Hz.
+        period
+            The sample period in s.
+        """
         f = np.asarray(frequency, dtype=float)
         s = 2j * np.pi * f
         quotient, left = self._parts()

@@ -61,7 +61,15 @@ class LeadCompensation(Compensator):
         return rational([self.ratio * lag, 1.0], [lag, 1.0]) if lag else rational([1.0], [1.0])
 
     def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
-        """Return the ratio of command to demand at frequencies in Hz, for a sample period in s."""
+        """Return the ratio of command to demand at frequencies in Hz, for a sample period in s.
+
+        Parameters
+        ----------
+        frequency
+            Frequencies in Hz.
+        period
+            The sample period in s.
+        """
         return self._filter().response(frequency, period)[..., 0]
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002

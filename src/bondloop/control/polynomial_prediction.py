@@ -85,6 +85,13 @@ class PolynomialPrediction(Compensator):
     def ticks(self, period: float) -> tuple[int, ...]:
         """Return how many sample periods [s] ago the points are, newest first.
 
+        Parameters
+        ----------
+        period
+            The sample period in s; points that would lie closer than that are refused.
+
+        Examples
+        --------
         >>> PolynomialPrediction(0.005, span=0.01, points=10).ticks(0.001)
         (0, 1, 2, 3, 4, 6, 7, 8, 9, 10)
         """
@@ -138,7 +145,15 @@ class PolynomialPrediction(Compensator):
         return np.asarray(ratio, dtype=complex)
 
     def amplification(self, period: float, derivative: int = 0) -> float:
-        """Return the largest error that errors of 1 in the samples can make: the sum of all |weights|."""
+        """Return the largest error that errors of 1 in the samples can make: the sum of all |weights|.
+
+        Parameters
+        ----------
+        period
+            The sample period in s.
+        derivative
+            0 of the prediction, 1 of its rate, and so on.
+        """
         return float(np.abs(self.weights(period, derivative)).sum())
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002

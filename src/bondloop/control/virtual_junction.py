@@ -57,6 +57,11 @@ class VirtualJunction(Controller):
         """Return the augmented numerical substructure: numerical half and virtual junction as one system.
 
         Its inputs are the measured forces, then the excitations; its outputs the commands.
+
+        Parameters
+        ----------
+        numerical
+            The numerical half, as `Model.cut` returns it.
         """
         return self.design(numerical_half(numerical), self.models()).system
 

@@ -37,7 +37,7 @@ class Absence:
 
     @classmethod
     def parsed(cls, text: str) -> Absence:
-        """Return what ``SECONDS,retreat`` or ``SECONDS,nothing`` stands for."""
+        """Return what a ``text`` of the form ``SECONDS,retreat`` or ``SECONDS,nothing`` stands for."""
         number, _, then = text.partition(",")
         try:
             seconds = float(number)

@@ -86,7 +86,7 @@ class BoucWen(Device):
         return {"z": self.narrowed(motion) * v * growth / (1 + self.stiffness_loss * e), "energy": power}
 
     def narrowed(self, motion: Imposed) -> Value:  # noqa: ARG002 - pinching is another law's affair
-        """Return by what the rate of z is multiplied: 1, as nothing is pinched."""
+        """Return by what the rate of z is multiplied at a ``motion``: 1, as nothing is pinched."""
         return 1.0
 
     def end(self) -> Value:

@@ -84,7 +84,15 @@ class Checkable(Rehearsable):
 
     @abstractmethod
     def analysed(self, seconds: float, *, suggest: bool) -> Check:
-        """Return the check of the test, which can be built, for a run of some seconds."""
+        """Return the check of the test, which can be built, for a run of some seconds.
+
+        Parameters
+        ----------
+        seconds
+            How long the run is.
+        suggest
+            Whether to look for a change that makes a refused test pass.
+        """
 
     def check(self, seconds: float | str | None = None) -> Check:
         """Whether this test may be run, with reasons.

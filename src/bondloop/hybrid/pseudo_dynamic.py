@@ -280,11 +280,24 @@ class PseudoDynamicTest(Checkable):
         return {v.name: self.overrides.get(v.name, x) for v, x in self._writer.all_parameters.items()}
 
     def with_values(self, values: Mapping[str, float | str]) -> PseudoDynamicTest:
-        """Return the same test with some parameters changed, by path."""
+        """Return the same test with some parameters changed, by path.
+
+        Parameters
+        ----------
+        values
+            New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
+            unit. They are added to those changed before; a path that is no parameter is refused.
+        """
         return self.replaced(values={**self.overrides, **values})
 
     def replaced(self, **changes: Any) -> PseudoDynamicTest:
-        """Return a test that differs from this one in some of its arguments, by name."""
+        """Return a test that differs from this one in some of its arguments, by name.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the constructor with their new values; those not named stay as they are.
+        """
         parts = self.arguments
         for name in changes:
             if name not in parts:

@@ -110,7 +110,8 @@ class Rehearsable(ABC):
         Parameters
         ----------
         path
-            Where to write it.
+            Where to write it, replacing what is there; Python files are named relative to its folder.
+            None: only the text is returned.
         seconds
             How long it is to run; by default what the file said that the test was read from, if it was.
         """
@@ -120,7 +121,13 @@ class Rehearsable(ABC):
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Return the test of a TOML file; an error names all faults of the file, each with its line."""
+        """Return the test of a TOML file; an error names all faults of the file, each with its line.
+
+        Parameters
+        ----------
+        path
+            The file; one that describes another kind of test than this class is refused.
+        """
         import bondloop
 
         test = bondloop.description.load(path)

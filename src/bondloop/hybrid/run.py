@@ -260,7 +260,14 @@ class Run:
         return Path(path)
 
     def save(self, path: str | Path) -> Path:
-        """Save as one HDF5 file, from which the run can be repeated exactly."""
+        """Save as one HDF5 file, from which the run can be repeated exactly.
+
+        Parameters
+        ----------
+        path
+            Where to write it, replacing what is there; it is returned. Another ending than ``.h5``, such
+            as ``.csv``, writes what `Record.save` says, from which it cannot be repeated.
+        """
         self.record.save(path)
         return Path(path)
 

@@ -107,7 +107,14 @@ class Simulation(Rehearsable):
         self.values = {v.name: x for v, x in changed.items()}
 
     def with_values(self, values: Mapping[str, float | str]) -> Simulation:
-        """Return the same simulation with some parameters changed, by path."""
+        """Return the same simulation with some parameters changed, by path.
+
+        Parameters
+        ----------
+        values
+            New values by path, ``{"name.parameter": 2.0}``: numbers in SI or texts with a unit. They are
+            added to those changed before; a path that is no parameter is refused.
+        """
         simulation = Simulation(**{**self.arguments, "values": {**self.values, **values}})
         simulation.seconds = self.seconds
         return simulation

@@ -377,8 +377,8 @@ class HybridTest(Checkable):
                     f"{'out of' if ours > 0 else 'into'} both halves; take the two halves of one cut"
                 )
         ends = [end.domain for end in interfaces(self.rig.physical)]
-        theirs = told_domains(ends, system.domains if self.rig.coupler is None else ends)
-        expect_one_domain(told_domains(self.half.stated, self.half.domains), theirs)
+        across = told_domains(ends, system.domains if self.rig.coupler is None else ends)
+        expect_one_domain(told_domains(self.half.stated, self.half.domains), across)
         return replace(system, system=with_values(system.system, self.values_for(system.system)))
 
     @cached_property
@@ -409,7 +409,7 @@ class HybridTest(Checkable):
         return [(n.removeprefix("reference."), e, system.quantity(n)) for n, e in system.output_exprs.items()]
 
     def input_name(self, u: Var) -> str:
-        """Return the name that the user gives to an input of the numerical half or the reference."""
+        """Return the name that the user gives to ``u``, an input of a half or of the reference."""
         for system, prefix in ((self.half.system, "numerical."), (self.reference_system, "reference.")):
             if system is not None and u in system.input_vars:
                 return u.name.removeprefix(prefix)
@@ -418,7 +418,13 @@ class HybridTest(Checkable):
         return u.name
 
     def signal(self, name: str) -> Any:
-        """Return the signal of an input; a constant, the model's own default, where none is given."""
+        """Return the signal of an input; a constant, the model's own default, where none is given.
+
+        Parameters
+        ----------
+        name
+            Of the input, as the user gives it. One that no system has gets the constant 0.
+        """
         from bondloop.program.signals import Constant
 
         if name in self.excitation:
@@ -478,6 +484,12 @@ class HybridTest(Checkable):
 
         A value is held to the range that the part's own constructor asks of it: a mass to more than zero. The
         seed of an emulated rig's noise, ``rig.seed``, counts as one.
+
+        Parameters
+        ----------
+        values
+            New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
+            unit. They are added to those changed before; a path that is no parameter is refused.
         """
         others = {path: value for path, value in values.items() if path != "rig.seed"}
         changes: dict[str, Any] = {"values": {**self.overrides, **others}} if others or not values else {}
@@ -492,6 +504,12 @@ class HybridTest(Checkable):
         """Return a test that differs from this one in some of its arguments, by name.
 
         What has been derived of this one and does not depend on the changes is not derived again.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the constructor with their new values, ``replaced(rate=2000)``; those not named
+            stay as they are.
         """
         arguments = self.arguments
         for name in changes:

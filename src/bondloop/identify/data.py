@@ -96,6 +96,19 @@ class Data:
 
         Time stamps are looked at: gaps, jitter, changing rates; see `time_grid.find_grid`. A rate or period
         that is given besides them takes their place, and a warning says when the two disagree.
+
+        Parameters
+        ----------
+        channels
+            Samples by name, all of one length.
+        time
+            Time stamps; they need not be even.
+        rate, sample_period
+            Of the samples, one of them at most; numbers in Hz or s, or texts with a unit.
+        units
+            By channel; none for those left out.
+        source
+            Where they come from, for messages.
         """
         rows = {name: _row(name, values, source) for name, values in channels.items()}
         given = _given_period(rate, sample_period, source)
@@ -163,6 +176,17 @@ class Data:
     def with_channel(self, name: str, values: ArrayLike, unit: str = "") -> Data:
         """Return the data with one more channel: samples, or a number that held all the time.
 
+        Parameters
+        ----------
+        name
+            Of the channel; one of that name is replaced.
+        values
+            Its samples, or one number.
+        unit
+            Of the values.
+
+        Examples
+        --------
         >>> data = Data.from_arrays({"force": [0.0, 1.0]}, rate=10).with_channel("current", 0.5, "A")
         >>> data["current"].tolist(), data.units["current"]
         ([0.5, 0.5], 'A')
@@ -177,6 +201,11 @@ class Data:
         Both are looked at: samples that are missing, signals that rest, are clipped, or are held over
         several samples, and an output that comes before its input. What makes identification impossible is
         refused; what makes it doubtful is among the ``warnings`` of the result.
+
+        Parameters
+        ----------
+        input, output
+            Names of two different channels.
         """
         names = {
             "input": self._known(input, "input channel"),

@@ -99,12 +99,28 @@ class MatrixFit:
         return self.matrix[output][input]
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:
-        """Return the models' responses at frequencies in Hz, shape (n, outputs, inputs)."""
+        """Return the models' responses at frequencies in Hz, shape (n, outputs, inputs).
+
+        Parameters
+        ----------
+        frequency
+            Frequencies in Hz.
+        """
         rows = [[entry.response(frequency) for entry in row] for row in self.matrix]
         return np.moveaxis(np.array(rows), 2, 0)
 
     def simulate(self, inputs: ArrayLike, period: float, *, hold: str = "zero") -> Array:
-        """Return the outputs from rest for inputs of shape (samples, inputs), as `Process.simulate`."""
+        """Return the outputs from rest for inputs of shape (samples, inputs), as `Process.simulate`.
+
+        Parameters
+        ----------
+        inputs
+            Samples of each input in a column.
+        period
+            The sample period in s.
+        hold
+            ``"zero"``: inputs keep their value between samples; ``"first"``: they run straight on.
+        """
         u = np.asarray(inputs, dtype=float)
         rows = [
             sum(entry.simulate(u[:, j], period, hold=hold) for j, entry in enumerate(row))
@@ -113,7 +129,13 @@ class MatrixFit:
         return np.column_stack([np.asarray(row) for row in rows])
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw gain and phase of every entry, measured and modelled."""
+        """Draw gain and phase of every entry, measured and modelled.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"matrix.png"``; None: it is only returned.
+        """
         from bondloop.plots.process_matrix import process_matrix
 
         entries: list[list[tuple[Array, NDArray[np.complex128]]]] = []

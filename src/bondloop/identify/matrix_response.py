@@ -47,7 +47,7 @@ class MatrixResponse:
     __repr__ = brief
 
     def entry(self, output: int, input: int) -> tuple[Array, Complex, Array]:  # noqa: A002 - as in `Data`
-        """Return frequencies, response and deviation of one entry, where it is known."""
+        """Return frequencies, response and deviation of ``output`` to ``input``, by number, where known."""
         known = np.isfinite(self.deviation[:, output, input])
         return (
             self.frequency[known],

@@ -93,7 +93,7 @@ class ProcessFit:
         return information(self.cost, self.samples, self.size + self.nuisance, effective)[0]
 
     def bic(self, effective: float | None = None) -> float:
-        """Schwarz's criterion N log(cost/N) + p log N."""
+        """Schwarz's criterion N log(cost/N) + p log N, where ``effective``, if given, stands for N."""
         return information(self.cost, self.samples, self.size + self.nuisance, effective)[1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -127,7 +127,13 @@ class SpecimenFit:
         return {r.name: r.error(f) for r, f in zip(known.records, known.forces(), strict=True)}
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the loops, measured and fitted: force over displacement, and over velocity."""
+        """Draw the loops, measured and fitted: force over displacement, and over velocity.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"loops.png"``; None: it is only returned.
+        """
         from bondloop.plots.loops import measured_loops
 
         return measured_loops(self.records, self.predicted, self.errors, path=path)

@@ -63,7 +63,7 @@ class Spectral:
         return (1 - g) / g
 
     def response(self, least_coherence: float = 0.5) -> FrequencyResponse:
-        """Return H1 where the coherence is at least so high, with its deviation."""
+        """Return H1 where the coherence is at least ``least_coherence``, with its deviation."""
         good = self.coherence >= least_coherence
         if not good.any():
             raise InputError(

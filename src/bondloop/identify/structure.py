@@ -86,7 +86,13 @@ class Structure:
         return range(self.positive.start + self.poles % 2 + 1, self.positive.stop, 2)
 
     def polynomials(self, theta: Array) -> tuple[Array, Array, float]:
-        """Return b and a (lowest power first, a(0) = 1) and the delay."""
+        """Return b and a (lowest power first, a(0) = 1) and the delay.
+
+        Parameters
+        ----------
+        theta
+            Coordinates of a fit, shape (size,), in the order that the class states.
+        """
         b = theta[0] * np.concatenate([[1.0], theta[1 : 1 + self.zeros]])
         a = np.ones(1)
         for factor, _ in self._factors(theta):
@@ -94,7 +100,13 @@ class Structure:
         return b, a, float(theta[-1]) if self.delay else 0.0
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:
-        """Return db/dtheta, shape (zeros + 1, size), and da/dtheta, shape (poles + 1, size)."""
+        """Return db/dtheta, shape (zeros + 1, size), and da/dtheta, shape (poles + 1, size).
+
+        Parameters
+        ----------
+        theta
+            Coordinates of a fit, shape (size,), in the order that the class states.
+        """
         db, da = np.zeros((self.zeros + 1, self.size)), np.zeros((self.poles + 1, self.size))
         db[:, 0] = np.concatenate([[1.0], theta[1 : 1 + self.zeros]])
         for j in range(1, self.zeros + 1):
@@ -117,12 +129,26 @@ class Structure:
         return found
 
     def process(self, theta: Array) -> Process:
-        """Return the model of these coordinates."""
+        """Return the model of these coordinates.
+
+        Parameters
+        ----------
+        theta
+            Coordinates of a fit, shape (size,), in the order that the class states.
+        """
         b, a, delay = self.polynomials(theta)
         return Process(tuple(b[::-1]), tuple(a[::-1]), delay)
 
     def coordinates(self, b: Array, a: Array, delay: float) -> Array:
-        """Return the coordinates of given polynomials (lowest power first); unstable poles are reflected."""
+        """Return the coordinates of given polynomials (lowest power first); unstable poles are reflected.
+
+        Parameters
+        ----------
+        b, a
+            Numerator and denominator, of no more zeros and poles than the structure has.
+        delay
+            In s; left out where the structure has none.
+        """
         b, a = np.asarray(b, dtype=float) / a[0], np.asarray(a, dtype=float) / a[0]
         poles = np.roots(a[::-1]) if len(a) > 1 else np.zeros(0, complex)
         poles = np.concatenate([poles, np.full(self.poles - len(poles), -1e12)])
@@ -140,7 +166,13 @@ class Structure:
         return np.array([*theta, delay] if self.delay else theta, dtype=float)
 
     def reported(self, theta: Array) -> tuple[dict[str, float], dict[str, str], Array]:
-        """Return what is told of the coordinates: values and units by name, and their Jacobian."""
+        """Return what is told of the coordinates: values and units by name, and their Jacobian.
+
+        Parameters
+        ----------
+        theta
+            Coordinates of a fit, shape (size,), in the order that the class states.
+        """
         values: dict[str, float] = {"gain": float(theta[0])}
         units, rows = {"gain": ""}, [np.eye(self.size)[0]]
 

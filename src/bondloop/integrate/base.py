@@ -74,7 +74,15 @@ class Integrator(Described, ABC, family="integrator"):
     def at_start(
         system: System, period: float, inputs: InputsAt, goals: list[Expr], *, rates: bool = True
     ) -> tuple[list[Step], dict[Var, Expr]]:
-        """Evaluate rates and goals at the beginning of the step, in the modes and with the memory of then."""
+        """Evaluate rates and goals at the beginning of the step, in the modes and with the memory of then.
+
+        Parameters
+        ----------
+        system, period, inputs, goals
+            As of `discretise`.
+        rates
+            Whether the rates of the states are wanted besides the goals.
+        """
         given: dict[Var, Expr] = {v: v for v in system.state_vars}
         given.update(inputs(0.0))
         switched, now = resolve(system, inputs(0.0), period)

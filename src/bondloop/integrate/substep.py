@@ -112,6 +112,17 @@ class SubStep(Scheme):
     ) -> NDArray[np.float64]:
         """M_e of equation 5; an error names what makes it singular.
 
+        Parameters
+        ----------
+        M, C, K
+            Matrices of the structure, shape (n, n).
+        period
+            The sample period in s, h of the equation.
+        dofs
+            Names for messages; numbers where there are none.
+
+        Examples
+        --------
         >>> one = np.ones((1, 1))
         >>> SubStep().effective_mass(2 * one, 0 * one, 8 * one, 0.5)
         array([[2.5]])

@@ -82,13 +82,29 @@ class RunPlots:
         return self.record if self.compared is None or len(self.compared) < 2 else self.compared
 
     def histories(self, groups: Groups | None = None, *, path: Path | None = None) -> Figure:
-        """Draw desired and actual motion of every actuator over time, or the groups given."""
+        """Draw desired and actual motion of every actuator over time, or the groups given.
+
+        Parameters
+        ----------
+        groups
+            Titles, each with its curves: channels by label. None: desired and actual motion.
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         if groups is None:
             groups = {name: {"desired": d, "actual": a} for name, (d, a) in self.pairs.items()}
         return time_histories(self.record, groups, path=path)
 
     def subspace(self, *, path: Path | None = None) -> Figure:
-        """Draw the subspace plot of every actuator, side by side."""
+        """Draw the subspace plot of every actuator, side by side.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         checked(self.record, self.pairs)
         desired, actual = zip(*self.pairs.values(), strict=True)
         return subspace(
@@ -101,13 +117,30 @@ class RunPlots:
         )
 
     def gains(self, *, path: Path | None = None) -> Figure:
-        """Draw the adaptive gains."""
+        """Draw the adaptive gains.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         if not self.gain_names:
             raise InputError("this run has no adaptive gains")
         return gains(self.record, self.gain_names, path=path)
 
     def spectra(self, *, highest: float | None = None, path: Path | None = None) -> Figure:
-        """Draw the spectra of every actuator, stacked, up to `highest` [Hz]."""
+        """Draw the spectra of every actuator, stacked, up to `highest` [Hz].
+
+        Parameters
+        ----------
+        highest
+            Where the axis of frequencies ends, in Hz; None: a little beyond the last
+            line above the noise.
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         checked(self.record, self.pairs)
         figure = page(0.3 + 2.3 * len(self.pairs))
         stack = figure.subplots(len(self.pairs), 1, squeeze=False)[:, 0]
@@ -119,17 +152,40 @@ class RunPlots:
         return finish(figure, path)
 
     def drifts(self, *, path: Path | None = None) -> Figure:
-        """Draw the largest drift of every storey that is recorded."""
+        """Draw the largest drift of every storey that is recorded.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         return drift_profile(self.record, path=path)
 
     def energies(self, *, path: Path | None = None) -> Figure:
-        """Draw where the energy went, as far as it is recorded."""
+        """Draw where the energy went, as far as it is recorded.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         return energies(self.record, path=path)
 
     def hysteresis(
         self, pairs: Mapping[str, tuple[str, str]] | None = None, *, path: Path | None = None
     ) -> Figure:
-        """Draw force over displacement of every transfer system, or of channels named as pairs."""
+        """Draw force over displacement of every transfer system, or of channels named as pairs.
+
+        Parameters
+        ----------
+        pairs
+            Title: (displacement, force), names of channels. None: every transfer system.
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         return hysteresis(self.record, pairs, path=path)
 
     def forces(
@@ -165,5 +221,12 @@ class RunPlots:
         return force_diagram(frame, motion[k], force, title=when, path=path)
 
     def overview(self, *, path: Path | None = None) -> Figure:
-        """Draw motion, error, subspace plot, reference, force and its loops of every actuator on one page."""
+        """Draw motion, error, subspace plot, reference, force and its loops of every actuator on one page.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, ``"run.png"``, ``"run.svg"`` or ``"run.pdf"``; None: it is only
+            returned.
+        """
         return overview(self.record, self.pairs, title=self.title, compared=self._compared, path=path)

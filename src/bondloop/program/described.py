@@ -154,7 +154,15 @@ class Parameter:
             state_unit(instance, self.name, value)
 
     def accept(self, value: float | str, what: str) -> float:
-        """Return a value as a float within the range."""
+        """Return a value as a float within the range.
+
+        Parameters
+        ----------
+        value
+            A number in SI, or a text with a unit of the kind that is asked for.
+        what
+            What it is called in the error that refuses it.
+        """
         return self.range.check(value, what)
 
 
@@ -273,7 +281,14 @@ class Described:
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Self:
-        """Return the value that a dictionary from `describe` (or from a file) stands for."""
+        """Return the value that a dictionary from `describe` (or from a file) stands for.
+
+        Parameters
+        ----------
+        description
+            With the entry that names the class, and one for each argument; one of another class is
+            refused.
+        """
         given: Any = description
         if not isinstance(given, Mapping) or (cls._family not in given and not _alone(cls)):
             raise InputError(

@@ -220,7 +220,7 @@ class Op(Expr):
         return self.name
 
     def with_args(self, args: tuple[Expr, ...]) -> Op:
-        """Return the same operation on other operands."""
+        """Return the same operation on the operands ``args``."""
         return Op(self.name, args)
 
     def written_out(self) -> Expr:

@@ -118,6 +118,15 @@ class InverseSystem(System):
         A motion given as a function of time needs its rates as functions too, under ``"d/dt NAME"``,
         ``"d2/dt2 NAME"`` and so on; a number has none. Samples are joined by a spline that is smooth enough
         for the highest rate.
+
+        Parameters
+        ----------
+        duration, initial, values
+            As of `System.simulate`.
+        inputs
+            Imposed motions and other inputs by name.
+        **options
+            Times, method and tolerances, as of `System.simulate`.
         """
         given = dict(inputs or {})
         for name, order in self.orders.items():

@@ -68,7 +68,7 @@ class Assign(Stated):
         return True
 
     def copied(self, put: Callable[[Expr], Expr], fresh: Callable[[Var], Var]) -> Assign:
-        """Return it with other expressions, and then other variables."""
+        """Return it with expressions as ``put`` gives them, and then variables as ``fresh`` does."""
         return Assign(expr=put(self.expr), target=fresh(self.target))
 
 

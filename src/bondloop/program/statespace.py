@@ -86,6 +86,19 @@ class StateSpace:
         """Build from the eliminated program: rows are rates then outputs, columns x, u, du/dt, dx/dt.
 
         ``weights`` are what each rate is multiplied by on the left side.
+
+        Parameters
+        ----------
+        X, U, R, V
+            Sparse blocks of the matrix, by the columns that they belong to.
+        dot_states
+            Numbers of the states whose dx/dt have columns in V.
+        states, inputs, outputs
+            Their names.
+        rated
+            Numbers of the inputs whose rates have columns in R.
+        weights
+            One for each state.
         """
         from scipy import sparse
 
@@ -228,7 +241,13 @@ class StateSpace:
         output: str | None = None,
         input: str | None = None,  # noqa: A002
     ) -> NDArray[np.complex128]:
-        """Transmission zeros of a channel (or of the whole square system), in rad/s, sorted by magnitude."""
+        """Transmission zeros of a channel (or of the whole square system), in rad/s, sorted by magnitude.
+
+        Parameters
+        ----------
+        output, input
+            Names of the channel's two ends; None: all of them, which must be as many.
+        """
         from bondloop.program.zeros import transmission_zeros
 
         system = self._resolved()
@@ -253,6 +272,11 @@ class StateSpace:
 
         Where the output needs the input's rate, the numerator is longer than the denominator;
         ``np.polydiv(numerator, denominator)`` gives the polynomial part and the rest.
+
+        Parameters
+        ----------
+        output, input
+            Names of the channel's two ends.
         """
         explicit = self._resolved()
         zeros = explicit.zeros(output, input)
@@ -298,7 +322,7 @@ class StateSpace:
         return plant
 
     def to_system(self, name: str = "system") -> System:
-        """Return the same system as a program of assignments, one row at a time."""
+        """Return the same system as a program of assignments called ``name``, one row at a time."""
         from bondloop.program.from_matrices import system_from_state_space
 
         return system_from_state_space(self, name)

@@ -142,7 +142,13 @@ class System:
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
-        """Return a system that differs from this one in some arguments of the constructor."""
+        """Return a system that differs from this one in some arguments of the constructor.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the constructor by name, with what stands in place of this system's own.
+        """
         own: dict[str, Any] = {
             "name": self.name,
             "states": dict(zip(self.state_vars, self.rate_exprs, strict=True)),
@@ -258,7 +264,7 @@ class System:
         return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
 
     def schedule(self, goals: Sequence[Expr]) -> list[Statement]:
-        """Order what the given expressions need."""
+        """Order what the expressions ``goals`` need."""
         roots = [v for goal in goals for v in variables(goal)]
         return schedule(self.definitions, roots, self.tears, self.iterations)
 
@@ -296,6 +302,12 @@ class System:
         """Parameter values, with some replaced by name; an error names every one that is missing.
 
         A value outside the parameter's range is refused.
+
+        Parameters
+        ----------
+        given
+            New values by name, numbers in SI or texts with a unit; those not named stay. None: the
+            model's own.
         """
         result = dict(self.parameters_by_var)
         result.update(checked_values(self.parameters_by_var, given or {}, self.name))
@@ -308,7 +320,14 @@ class System:
         return result  # type: ignore[return-value]
 
     def initial(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the initial state vector: the model's own, with some replaced by name."""
+        """Return the initial state vector: the model's own, with some replaced by name.
+
+        Parameters
+        ----------
+        given
+            Numbers in SI or texts with a unit by the name of the state, those not named as the model
+            says; or all of them as a vector. None: the model's own.
+        """
         own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
         if isinstance(given, Mapping):
             for key, value in self._in_si(given).items():
@@ -317,7 +336,14 @@ class System:
         return own if given is None else named_vector("state", given, self.states)
 
     def operating_inputs(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return constant inputs as a vector: the model's own values, with some replaced by name."""
+        """Return constant inputs as a vector: the model's own values, with some replaced by name.
+
+        Parameters
+        ----------
+        given
+            Numbers in SI or texts with a unit by the name of the input, those not named as the model
+            says; or all of them as a vector. None: the model's own.
+        """
         if given is None or isinstance(given, Mapping):
             given = self._in_si({**self.input_defaults, **(given or {})})
         return named_vector("input", given, self.inputs)
@@ -333,7 +359,15 @@ class System:
         return result
 
     def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
-        """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions."""
+        """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions.
+
+        Parameters
+        ----------
+        goals
+            What it returns, a list with a number for each. Its four arguments are sequences: states,
+            inputs, the rates of inputs that are needed, and all parameters, in the order of ``states``,
+            ``inputs``, ``input_rates`` and ``parameters``.
+        """
         arguments = [
             self.state_vars,
             self.input_vars,
@@ -459,13 +493,27 @@ class System:
         """Poles in rad/s; what is not linear is linearised where it starts, with the model's own inputs.
 
         What switches is so in the mode that holds there, which ``linearise().mode`` tells.
+
+        Parameters
+        ----------
+        values
+            Parameter values that replace the model's own, by name.
         """
         return self._local(values).poles()
 
     def frequency_response(
         self, omega: ArrayLike, values: Mapping[str, float] | None = None
     ) -> NDArray[np.complex128]:
-        """Frequency response at angular frequencies in rad/s, shape (frequencies, outputs, inputs)."""
+        """Frequency response at angular frequencies in rad/s, shape (frequencies, outputs, inputs).
+
+        Parameters
+        ----------
+        omega
+            Angular frequencies in rad/s, any number of them.
+        values
+            Parameter values that replace the model's own, by name. What is not linear is linearised where
+            it starts.
+        """
         return self._local(values).frequency_response(omega)
 
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
@@ -495,6 +543,11 @@ class System:
 
         One that is improper (an output that needs an input's rate) is its polynomial part plus the strictly
         proper rest.
+
+        Parameters
+        ----------
+        output, input
+            Names of one of the outputs and one of the inputs.
         """
         self._refuse_switching("a transfer function")
         return self.symbolic.transfer_function(output, input)
@@ -587,6 +640,11 @@ class System:
 
         The result has, besides the original states and outputs, ``d(state)/d(parameter)`` and
         ``d(output)/d(parameter)``: the sensitivity bond graph (Gawthrop 2000) in equation form.
+
+        Parameters
+        ----------
+        parameters
+            Their names; an unknown one is refused.
         """
         from bondloop.program.sensitivity import sensitivity_system
 
@@ -608,7 +666,33 @@ class System:
         atol: float | None = None,
         max_step: float = np.inf,
     ) -> Trajectory:
-        """Integrate with SciPy's solvers; see :func:`bondloop.program.simulate.simulate`."""
+        """Integrate with SciPy's solvers; see :func:`bondloop.program.simulate.simulate`.
+
+        Parameters
+        ----------
+        duration
+            Length in s, or (start, end); numbers or texts with a unit.
+        inputs
+            Each input by name: a number, a function of time in s, or a pair (times, values) that is
+            interpolated. Inputs left out keep the model's value, or zero. Where a rate of an input is
+            needed (see ``system.notes``), give it under ``"d/dt NAME"``; for numbers and pairs it is
+            worked out.
+        initial
+            Initial states by name, those not named as the model says; or all of them as a vector.
+        values
+            Parameter values that replace the model's own, by name.
+        times
+            Instants in s at which to report; by default 1,000, evenly spaced.
+        method
+            ``"DOP853"``, ``"RK45"``, ``"RK23"``, ``"Radau"``, ``"BDF"`` or ``"LSODA"``; by default the
+            first, and ``"BDF"`` as long as the motion is stiff.
+        rtol
+            Relative tolerance.
+        atol
+            Absolute tolerance in SI units, the same for all states; by default 1e-12 of the size of each.
+        max_step
+            Largest step in s; events of a system that switches are found whatever it is.
+        """
         from bondloop.program.simulate import simulate
 
         self._refuse_memory("a solver of differential equations")
@@ -650,7 +734,15 @@ class System:
 
     @classmethod
     def from_control(cls, plant: Any, name: str | None = None) -> System:
-        """Return a system from a continuous-time python-control ``StateSpace`` or ``TransferFunction``."""
+        """Return a system from a continuous-time python-control ``StateSpace`` or ``TransferFunction``.
+
+        Parameters
+        ----------
+        plant
+            In continuous time; its names are kept. One with a sample period is refused.
+        name
+            Of the system; by default the plant's own.
+        """
         from bondloop.program.from_matrices import system_from_control
 
         return system_from_control(plant, name)

@@ -277,19 +277,43 @@ class Console:
     # ---------------------------------------------------------------- steering
 
     def arm(self, who: str = "") -> Ticket:
-        """Let the next start be obeyed, where the loop asks for that (`LoopOptions.arm`)."""
+        """Let the next start be obeyed, where the loop asks for that (`LoopOptions.arm`).
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._sent("arm", self.mailbox.arm(who))
 
     def start(self, who: str = "") -> Ticket:
-        """Make the loop active."""
+        """Make the loop active.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._sent("start", self.mailbox.start(who))
 
     def hold(self, who: str = "") -> Ticket:
-        """Let the excitation fade out, at the rate of its span; the halves stay coupled, time goes on."""
+        """Let the excitation fade out, at the rate of its span; the halves stay coupled, time goes on.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self.set({self._held: 1.0}, who)
 
     def resume(self, who: str = "") -> Ticket:
-        """Let the excitation come back to its span after a hold."""
+        """Let the excitation come back to its span after a hold.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self.set({self._held: 0.0}, who)
 
     @property
@@ -299,11 +323,27 @@ class Console:
         return HOLD
 
     def ramp_in(self, *switches: str, who: str = "") -> Ticket:
-        """Ramp switches in: ``"displacement"``, ``"force"``; both unless named."""
+        """Ramp switches in: ``"displacement"``, ``"force"``; both unless named.
+
+        Parameters
+        ----------
+        *switches
+            Which of the two; none: both.
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._ramp(1.0, switches, who)
 
     def ramp_out(self, *switches: str, who: str = "") -> Ticket:
-        """Ramp switches out, as `ramp_in`."""
+        """Ramp switches out, as `ramp_in`.
+
+        Parameters
+        ----------
+        *switches
+            Which of the two; none: both.
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._ramp(0.0, switches, who)
 
     def _ramp(self, target: float, switches: tuple[str, ...], who: str) -> Ticket:
@@ -317,17 +357,37 @@ class Console:
         return self.set(dict.fromkeys(wanted, target), who=who)
 
     def span(self, factor: float, who: str = "") -> Ticket:
-        """Multiply the excitation by a factor, within what the test allows."""
+        """Multiply the excitation by a factor, within what the test allows.
+
+        Parameters
+        ----------
+        factor
+            1 for the excitation as it is described.
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         if HOLD not in self.mailbox.parameters:
             raise InputError(NO_SPAN)
         return self.set({SPAN: factor}, who)
 
     def retreat(self, who: str = "") -> Ticket:
-        """Bring the rig to its safe position and stay there, without a trip; a reset leaves it."""
+        """Bring the rig to its safe position and stay there, without a trip; a reset leaves it.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._sent("retreat", self.mailbox.retreat(who))
 
     def stop(self, who: str = "") -> Ticket:
-        """End the test: to the safe position, then the loop ends. It needs no mailbox."""
+        """End the test: to the safe position, then the loop ends. It needs no mailbox.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         before = int(self.segment.header["counts"]["stops"][0])
         self.mailbox.stop(who)
         return Ticket("stop", lambda: "" if self._stopped(before) else None)
@@ -341,6 +401,11 @@ class Console:
 
         Where another process keeps the mailbox the loop is stopped instead, which needs none: the rig goes to
         the same safe position, and the ticket says so.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
         """
         try:
             return self._sent("trip", self.mailbox.trip(who=who, patience=HASTE))
@@ -350,7 +415,13 @@ class Console:
             return stop
 
     def reset(self, who: str = "") -> Ticket:
-        """Leave the safe state: the loop is inactive again, as at the beginning."""
+        """Leave the safe state: the loop is inactive again, as at the beginning.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._sent("reset", self.mailbox.reset(who))
 
     def set(self, values: Mapping[str, float], who: str = "") -> Ticket:

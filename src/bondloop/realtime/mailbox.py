@@ -55,7 +55,7 @@ class Mailbox:
 
     @classmethod
     def attach(cls, name: str) -> Mailbox:
-        """Attach to the mailbox of a running loop."""
+        """Attach to the mailbox of the running loop whose telemetry has this ``name``."""
         return cls(Segment(name, writable=True))
 
     @property
@@ -64,21 +64,49 @@ class Mailbox:
         return list(self._parameters)
 
     def arm(self, who: str = "") -> int:
-        """Let the next start be obeyed, where the loop asks for that."""
+        """Let the next start be obeyed, where the loop asks for that.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._send(_ARM, who=who)
 
     def start(self, who: str = "") -> int:
-        """Make the loop active."""
+        """Make the loop active.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._send(_START, who=who)
 
     def stop(self, who: str = "") -> None:
-        """End the test: the command goes to its safe value, then the loop ends. It waits for nobody."""
+        """End the test: the command goes to its safe value, then the loop ends. It waits for nobody.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         self.segment.header["stopped_by"][0] = _name(who)
         # Two at once may count as one: either stops.
         self.segment.header["stops"][0] += 1
 
     def set(self, parameter: str, value: float, who: str = "") -> int:
-        """Change a parameter of the tick, within its range: a switch, a set point, a gain."""
+        """Change a parameter of the tick, within its range: a switch, a set point, a gain.
+
+        Parameters
+        ----------
+        parameter
+            Its name; an unknown one is refused.
+        value
+            In its unit; one out of range is refused.
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self.set_all({parameter: value}, who)
 
     def set_all(self, values: Mapping[str, float], who: str = "") -> int:
@@ -109,15 +137,36 @@ class Mailbox:
 
         Where another writer keeps the mailbox for longer than `patience` seconds it is an `InputError`; a
         stop, which needs no mailbox, brings the rig to its safe state too.
+
+        Parameters
+        ----------
+        cause
+            Number of a `Cause`.
+        who
+            For the log; at most 32 bytes of it are kept.
+        patience
+            In s.
         """
         return self._send_all([(_TRIP, 0, float(cause))], who, patience)
 
     def retreat(self, who: str = "") -> int:
-        """Bring the rig to its safe state and stay there until reset or stopped, without a trip."""
+        """Bring the rig to its safe state and stay there until reset or stopped, without a trip.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._send(_RETREAT, who=who)
 
     def reset(self, who: str = "") -> int:
-        """Leave the safe state: the loop is inactive again, tick and parameters as at the beginning."""
+        """Leave the safe state: the loop is inactive again, tick and parameters as at the beginning.
+
+        Parameters
+        ----------
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
         return self._send(_RESET, who=who)
 
     def taken(self, number: int) -> bool:

@@ -109,7 +109,7 @@ class _Child:
             self.process.send_signal(number)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end; return the exit code."""
+        """Wait for the end, at most ``timeout`` seconds (None: for ever); return the exit code."""
         return self.process.wait(timeout)
 
     def _end(self, patience: float) -> None:

@@ -157,7 +157,15 @@ class Ring:
 
     @classmethod
     def attach(cls, name: str, *, from_now: bool = False) -> Ring:
-        """Attach to the telemetry of a running loop, at its oldest sample or at the next one."""
+        """Attach to the telemetry of a running loop, at its oldest sample or at the next one.
+
+        Parameters
+        ----------
+        name
+            Of the telemetry, as the loop was given it.
+        from_now
+            Begin with the next sample, not with the oldest that the ring still has.
+        """
         return cls(Segment(name), from_now=from_now)
 
     @property

@@ -153,13 +153,28 @@ class Record:
         return channels_of(self.meanings, *roles, kind=kind)
 
     def at_interface(self, name: str, role: Role, kind: str) -> str | None:
-        """Return the channel of another role or kind at the interface of a channel; None without one."""
+        """Return the channel of another role or kind at the interface of a channel; None without one.
+
+        Parameters
+        ----------
+        name
+            Of the channel that tells the interface.
+        role, kind
+            What is looked for: ``Role.ACTUAL``, ``"flow"``.
+        """
         interface = self.meanings[name].interface
         same = self.channels_of(role, kind=kind)
         return next((n for n in same if self.meanings[n].interface == interface), None)
 
     def between(self, start: float, end: float) -> Record:
-        """Return the part with start <= time <= end; the arrays are views."""
+        """Return the part with start <= time <= end; the arrays are views.
+
+        Parameters
+        ----------
+        start, end
+            Times in s on the record's own axis, both included; what lies outside the record is ignored,
+            and nothing between them gives a record of no samples.
+        """
         first, last = np.searchsorted(self.time, start, "left"), np.searchsorted(self.time, end, "right")
         part = slice(int(first), int(last))
         channels = {name: values[part] for name, values in self.channels.items()}
@@ -201,14 +216,27 @@ class Record:
         return (read_isolated if isolated else read_run)(path, channels)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write time and channels as text: one header line with names and units, every digit kept."""
+        """Write time and channels as text: one header line with names and units, every digit kept.
+
+        Parameters
+        ----------
+        path
+            Where to write it, replacing what is there.
+        """
         from bondloop.records.csv_text import write_csv
 
         write_csv(self, path)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str]) -> Record:
-        """Read a table whose first column is time and whose header has ``name [unit]`` in each cell."""
+        """Read a table whose first column is time and whose header has ``name [unit]`` in each cell.
+
+        Parameters
+        ----------
+        path
+            The file, with commas, semicolons or tabs; an empty cell is NaN, a line with ``#`` or ``%`` a
+            comment.
+        """
         from bondloop.records.csv_text import read_csv
 
         return read_csv(path)

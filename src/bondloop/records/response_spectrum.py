@@ -60,7 +60,7 @@ class ResponseSpectrum:
         return np.asarray((2 * np.pi / self.periods) ** 2 * self.displacement)
 
     def at(self, period: ArrayLike) -> NDArray[np.float64]:
-        """Return the pseudo-acceleration at periods in s, linear between logarithms; refused outside."""
+        """Return the pseudo-acceleration at a ``period`` in s, linear between logarithms; refused outside."""
         return loglog(self.periods, self.pseudo_acceleration, period)
 
 

@@ -204,7 +204,16 @@ class OrificeDamper(Model):
 
     @classmethod
     def standard(cls, *, play: PlayData | float | str | None = None, **changes: Any) -> Self:
-        """Return the damper with the standard, small orifice; parameters of `DamperData` may be changed."""
+        """Return the damper with the standard, small orifice; parameters of `DamperData` may be changed.
+
+        Parameters
+        ----------
+        play
+            In its bearing: the whole gap, a number in m or a text with a unit, or `PlayData`; None or 0
+            for none.
+        **changes
+            Parameters of `DamperData` with other values.
+        """
         return cls(replace(DamperData(), **changes), play=play)
 
     @classmethod
@@ -212,6 +221,14 @@ class OrificeDamper(Model):
         """Return the damper with the larger orifice: a ninth of the laminar coefficient, and less turbulence.
 
         Twice the diameter has a sixteenth of both coefficients; this one is between.
+
+        Parameters
+        ----------
+        play
+            In its bearing: the whole gap, a number in m or a text with a unit, or `PlayData`; None or 0
+            for none.
+        **changes
+            Parameters of `DamperData` with other values.
         """
         return cls(replace(DamperData(laminar=2.7e10, turbulent=1e14), **changes), play=play)
 

@@ -144,7 +144,7 @@ class Specimen:
         return cls(system, motions, tuple(forces), matrices, tuple(names))
 
     def prefixed(self, prefix: str) -> Specimen:
-        """Return a copy with every path name prefixed."""
+        """Return a copy with ``prefix`` before every path name."""
         outputs = {f"force[{i}]": f for i, f in enumerate(self.forces)}
         whole = connect(self.system.name, [self.system], {}, {**self.system.output_exprs, **outputs})
         copy = prefixed(whole, prefix)

@@ -119,7 +119,17 @@ class SubSteppedRig(Described, ABC, family="rig"):
     def build(
         self, period: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
     ) -> BuiltRig:
-        """Write the rig for sub-steps of a given length, with parameter values replaced by path."""
+        """Write the rig for sub-steps of a given length, with parameter values replaced by path.
+
+        Parameters
+        ----------
+        period
+            Length of a sub-step in s.
+        prefix
+            Put before all names.
+        values
+            New values of parameters by path; those not named stay.
+        """
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -124,7 +124,7 @@ class TableDrive(Described, family="table_drive", alone=True):
         )
 
     def table(self, prefix: str) -> DrivenTable:
-        """Write the equations of one table, every name prefixed."""
+        """Write the equations of one table, with ``prefix`` before every name."""
         moved = transfer_system(self.actuator, prefix)
         wanted, x, v = (
             Var(f"{prefix}{word}") for word in ("drive", "reference.displacement", "reference.velocity")

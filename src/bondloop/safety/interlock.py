@@ -96,7 +96,15 @@ class Interlock(SafetyBlock):
             )
 
     def guard(self, value: Expr, context: Context) -> Guarded:
-        """Guard a measured value: the last good one instead of NaN or an infinity."""
+        """Guard a measured value: the last good one instead of NaN or an infinity.
+
+        Parameters
+        ----------
+        value
+            The measured value; 0 stands for it before there was a good one.
+        context
+            Where it stands in the tick: names, tick number, period.
+        """
         return guard(value, self.stale, context)
 
     def watch(

@@ -46,6 +46,13 @@ class PowerTrip(SafetyBlock):
     def decay(self, period: float) -> float:
         """Return what is left of the filter's memory after one tick.
 
+        Parameters
+        ----------
+        period
+            The sample period in s.
+
+        Examples
+        --------
         >>> round(PowerTrip(20.0).decay(1 / 1000), 6)
         0.993737
         """
@@ -79,5 +86,5 @@ class PowerTrip(SafetyBlock):
         return Applied(steps, now, {filtered: 0.0})
 
     def tripped(self, value: Expr) -> Expr:
-        """Return whether a filtered square, in W², is beyond the threshold."""
+        """Return whether ``value``, a filtered square in W², is beyond the threshold, or no number."""
         return no(value <= self.threshold**2)

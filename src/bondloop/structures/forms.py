@@ -72,7 +72,7 @@ class StructureModel(Model):
         return self._matrices
 
     def junction(self, dof: str) -> One:
-        """Return the 1-junction of a degree of freedom."""
+        """Return the 1-junction of a degree of freedom ``dof``; an unknown one is refused."""
         found = self._junctions.get(dof)
         if found is None:
             absent = "" if self._absent is None else self._absent(dof)
@@ -154,7 +154,14 @@ class StructureModel(Model):
         return self._footing
 
     def apply_forces(self, forces: Mapping[str, str] | Iterable[str]) -> None:
-        """Put force inputs on degrees of freedom: names, or a mapping to input names."""
+        """Put force inputs on degrees of freedom: names, or a mapping to input names.
+
+        Parameters
+        ----------
+        forces
+            Degrees of freedom, whose inputs are called ``F_tip_uy`` for ``"tip.uy"``; or a mapping from
+            them to names of inputs.
+        """
         named = (
             dict(forces) if isinstance(forces, Mapping) else {d: f"F_{d.replace('.', '_')}" for d in forces}
         )

@@ -75,7 +75,7 @@ class Prescribed:
 
     @classmethod
     def of(cls, whole: Matrices, dofs: Sequence[str]) -> Prescribed:
-        """Split matrices into imposed and remaining degrees of freedom."""
+        """Split the matrices ``whole`` into ``dofs``, which are imposed, and those that remain."""
         a = whole.indices(dofs)
         rest = [i for i in range(len(whole)) if i not in set(a)]
         columns = [part[rest][:, a].toarray() for part in (whole.M, whole.C, whole.K)]
@@ -83,6 +83,12 @@ class Prescribed:
         return cls(whole.sub([whole.dofs[i] for i in rest]), tuple(dofs), *columns, *own)
 
     def force(self, acceleration: Array, velocity: Array, displacement: Array) -> Array:
-        """Force on the remaining degrees of freedom, (n,) or (n, times), from motions (k,) or (k, times)."""
+        """Force on the remaining degrees of freedom, (n,) or (n, times), from motions (k,) or (k, times).
+
+        Parameters
+        ----------
+        acceleration, velocity, displacement
+            Of the imposed degrees of freedom, in their order, in SI units.
+        """
         x, v, a = (np.atleast_1d(np.asarray(q, dtype=float)) for q in (displacement, velocity, acceleration))
         return np.asarray(-(self.M_a @ a + self.C_a @ v + self.K_a @ x))

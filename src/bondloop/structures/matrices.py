@@ -111,19 +111,19 @@ class Matrices(Described, member_of="matrices"):
         return len(self.dofs)
 
     def index(self, dof: str) -> int:
-        """Position of a degree of freedom."""
+        """Position of the degree of freedom ``dof``; an unknown one is refused."""
         try:
             return self.dofs.index(dof)
         except ValueError:
             raise InputError(self.missing(dof)) from None
 
     def missing(self, dof: str) -> str:
-        """Say that there is no such degree of freedom, and why, where their structure tells it."""
+        """Say that there is no degree of freedom ``dof``, and why, where their structure tells it."""
         absent = self.__dict__.get("_absent")
         return (absent(dof) if absent else "") or unknown_name("degree of freedom", dof, self.dofs)
 
     def indices(self, dofs: Iterable[str]) -> list[int]:
-        """Positions of several degrees of freedom."""
+        """Positions of several ``dofs``, in their order; an unknown one is refused."""
         place = {d: i for i, d in enumerate(self.dofs)}
         wanted = list(dofs)
         for d in wanted:
@@ -132,7 +132,7 @@ class Matrices(Described, member_of="matrices"):
         return [place[d] for d in wanted]
 
     def sub(self, dofs: Sequence[str]) -> Matrices:
-        """Return the matrices of some degrees of freedom, the others held."""
+        """Return the matrices of some ``dofs``, in their order, the others held."""
         k = self.indices(dofs)
         matrices = Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
         footing = getattr(self, "_footing", None)

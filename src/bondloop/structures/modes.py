@@ -128,7 +128,7 @@ class Modes(Described, family="modes", alone=True):
         return np.asarray(self.shapes[[place[d] for d in dofs]])
 
     def first(self, count: int) -> Modes:
-        """Return the lowest so many modes."""
+        """Return the lowest modes, ``count`` of them, or all where there are fewer."""
         return Modes(
             self.omega[:count], self.shapes[:, :count], self.dofs, self.damping[:count], self.coupling,
             self.weighted[:, :count],

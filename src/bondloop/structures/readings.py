@@ -114,7 +114,7 @@ class Readings(Mapping[str, Reading]):
         return len(self._makers)
 
     def matching(self, pattern: str) -> list[str]:
-        """Return the names that a name with ``*`` (for anything) stands for: ``"girder[*].end.M"``."""
+        """Return the names that a ``pattern`` with ``*`` (for anything) stands for: ``"girder[*].end.M"``."""
         return matching(pattern, self._makers)
 
     @cached_property

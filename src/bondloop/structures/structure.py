@@ -102,7 +102,17 @@ class Structure:
         return np.array(list(self.nodes.values()), dtype=float).reshape(-1, 3)
 
     def node(self, name: str, x: Number = 0.0, y: Number = 0.0, z: Number = 0.0) -> None:
-        """Add a node; coordinates in m, or as text with a unit."""
+        """Add a node; coordinates in m, or as text with a unit.
+
+        Parameters
+        ----------
+        name
+            By which members and supports refer to it, and the first half of ``"name.ux"``. Each only
+            once.
+        x, y, z
+            Where it lies: numbers in m or texts with a unit; 0 by default, so a plane structure needs no
+            z.
+        """
         if name in self.nodes:
             raise InputError(f"structure '{self.name}': node '{name}' exists already, at {self.nodes[name]}")
         at = (_si(x, "m"), _si(y, "m"), _si(z, "m"))
@@ -166,7 +176,16 @@ class Structure:
         return path
 
     def support(self, node: str, *dofs: str) -> None:
-        """Hold degrees of freedom of a node at zero; all of them where none is named."""
+        """Hold degrees of freedom of a node at zero; all of them where none is named.
+
+        Parameters
+        ----------
+        node
+            Its name; one that does not exist is reported when the structure is assembled.
+        *dofs
+            ``"ux"``, ``"uy"``, ``"uz"``, ``"rx"``, ``"ry"``, ``"rz"``, one by one; none: all six. A
+            second call adds to what is held.
+        """
         named: tuple[Any, ...] = dofs
         if not all(isinstance(dof, str) for dof in named):
             raise InputError(
@@ -180,17 +199,36 @@ class Structure:
         """Keep a linear combination of degrees of freedom at zero; the first one named is eliminated.
 
         ``constrain({"a.ux": 1, "b.ux": -1})`` makes both move alike.
+
+        Parameters
+        ----------
+        terms
+            Coefficients by degree of freedom; at least one must not be zero.
         """
         self.constraints.append(checked_constraint(terms))
 
     def tie(self, a: str, b: str, *dofs: str) -> None:
-        """Make degrees of freedom of node b follow those of node a; none named: all that both have."""
+        """Make degrees of freedom of node b follow those of node a; none named: all that both have.
+
+        Parameters
+        ----------
+        a, b
+            Names of the nodes: b follows a.
+        *dofs
+            Which: ``"ux"``, ``"rz"``, ...; none: all that both have.
+        """
         for d in dofs or DOFS:
             terms = {f"{b}.{d}": 1.0, f"{a}.{d}": -1.0}
             self.constraints.append(checked_constraint(terms, lenient=not dofs))
 
     def apart(self, *nodes: str) -> None:
-        """Say that members end at one place without being joined there, as braces that cross."""
+        """Say that members end at one place without being joined there, as braces that cross.
+
+        Parameters
+        ----------
+        *nodes
+            Names of the nodes at that place.
+        """
         self.separate.append(tuple(nodes))
 
     def rigid_floor(self, *, master: str, nodes: Sequence[str], plane: str = "xy") -> None:
@@ -198,6 +236,15 @@ class Structure:
 
         The two translations in the plane and the rotation about its normal follow the master's; what
         happens out of the plane stays free.
+
+        Parameters
+        ----------
+        master
+            Name of the node that leads.
+        nodes
+            Names of those that follow.
+        plane
+            ``"xy"``, ``"yz"`` or ``"xz"``; anything else is refused.
         """
         self.constraints.append(checked_floor(master, nodes, plane))
 
@@ -206,6 +253,11 @@ class Structure:
 
         Drift, shear and acceleration of storey 1, between the first two nodes, can then be recorded as
         ``storey[1].drift_x`` and the like; see `Readings`.
+
+        Parameters
+        ----------
+        *nodes
+            Their names, two at least, each higher than the one before.
         """
         self.column_line = checked_column_line(self, nodes)
 
@@ -214,11 +266,28 @@ class Structure:
 
         It damps the motion relative to the ground, as all damping of a whole structure here: on ground that
         moves, αM acts on what is left of a velocity when the ground's is taken off.
+
+        Parameters
+        ----------
+        alpha
+            Of the mass: a number in 1/s or a text with its unit, not negative; 0 for none.
+        beta
+            Of the stiffness: a number in s or a text with its unit, not negative; 0 for none.
         """
         self._proportional = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
-        """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β."""
+        """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β.
+
+        Parameters
+        ----------
+        zeta1, zeta2
+            Damping ratios, 0.02 for 2 % of critical. Two so far apart that α or β would be negative are
+            refused.
+        f1, f2
+            Where they hold: two different frequencies, numbers in Hz or texts with a unit. Of two equal
+            ratios there is less damping between them and more beyond.
+        """
         self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
         return self._proportional
 
@@ -304,7 +373,15 @@ class Structure:
         return structure_faults(self)
 
     def assembly(self, mass: Mass = "consistent", released: frozenset[str] = frozenset()) -> Assembly:
-        """Return the matrices of all degrees of freedom, supported ones too, without overall damping."""
+        """Return the matrices of all degrees of freedom, supported ones too, without overall damping.
+
+        Parameters
+        ----------
+        mass
+            ``"consistent"`` or ``"lumped"``.
+        released
+            Degrees of freedom, ``"base.ux"``, whose supports are left out.
+        """
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped'; found '{mass}'")
         key = (mass, released)
@@ -382,7 +459,14 @@ class Structure:
         return answer
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
-        """Return the forces on the free degrees of freedom from named ones in N or N m."""
+        """Return the forces on the free degrees of freedom from named ones in N or N m.
+
+        Parameters
+        ----------
+        loads
+            By degree of freedom, ``{"tip.uy": "-2 kN"}``: numbers in N or N m or texts with a unit. One
+            that is held by a support is refused.
+        """
         assembly = self.assembly()
         place = {name: i for i, name in enumerate(assembly.names)}
         f = np.zeros(len(assembly.names))
@@ -400,6 +484,13 @@ class Structure:
         """Return the consistent forces of a uniform load on members, in N per m, in global directions.
 
         Members are named one by one or by the name they share (``"beam"`` for all ``beam[i]``).
+
+        Parameters
+        ----------
+        *elements
+            Names of members, or one that several share.
+        fx, fy, fz
+            Load along each global axis: a number in N per m of member or a text with a unit.
         """
         assembly = self.assembly()
         load = distributed_load(self, elements, np.array([_si(f, "N/m") for f in (fx, fy, fz)]))
@@ -440,6 +531,11 @@ class Structure:
         """Return the motion of the free degrees of freedom when the ground moves by one.
 
         The direction is one of ``"ux"`` to ``"rz"``; rotations of the ground are about the origin.
+
+        Parameters
+        ----------
+        direction
+            ``"ux"``, ``"uy"``, ``"uz"`` (by 1 m), ``"rx"``, ``"ry"`` or ``"rz"`` (by 1 rad).
         """
         assembly = self.assembly()
         return assembly.rigid(self.coordinates, direction)[assembly.free]
@@ -450,6 +546,13 @@ class Structure:
         Displacements are relative to the ground. r is the rigid motion of the whole structure: supported
         degrees of freedom move too, so that their coupling by a consistent mass is not lost (a lumped mass
         has none).
+
+        Parameters
+        ----------
+        direction
+            As of `influence`.
+        mass
+            ``"consistent"`` or ``"lumped"``.
         """
         assembly = self.assembly(mass)
         return np.asarray(-(assembly.T.T @ (assembly.M @ assembly.rigid(self.coordinates, direction))))

@@ -63,7 +63,7 @@ class Setting:
     stopped: float
 
     def better(self, other: Setting) -> bool:
-        """Whether it is better in something and worse in nothing than another."""
+        """Whether it is better in something and worse in nothing than the ``other``."""
         pairs = [(self.stopped, other.stopped)]
         pairs += [(x, other.quantiles[m]) for m, x in self.quantiles.items()]
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)

@@ -127,6 +127,13 @@ class Sampled:
         """Return the value below which a share of the tests lies; a test that stopped counts as the worst.
 
         Of a time (`times`) it is a share of the tests in which it happened.
+
+        Parameters
+        ----------
+        measure
+            Its name.
+        share
+            From 0 to 1: 0.95 for the value that 5 % exceed.
         """
         if not 0 <= share <= 1:
             raise InputError(f"expected a share from 0 to 1; found {share}")
@@ -161,13 +168,21 @@ class Sampled:
         return Probability(k / n, low, high)
 
     def worst(self, measure: str, count: int = 5) -> list[dict[str, float]]:
-        """Return the values of the tests with the largest measure, for `HybridTest.with_values`."""
+        """Return the values of the tests with the largest measure, for `HybridTest.with_values`.
+
+        Parameters
+        ----------
+        measure
+            Its name.
+        count
+            How many, 1 at least; fewer where there are fewer tests.
+        """
         if count < 1:
             raise InputError(f"expected a number of tests from 1 up; found {count}")
         return [self.row(i) for i in self.worst_first(measure)[:count]]
 
     def row(self, number: int) -> dict[str, float]:
-        """Return the drawn values of a test, by name."""
+        """Return the drawn values of the test with this ``number``, from 0, by name."""
         return dict(zip(self.distributions, self.values[number].tolist(), strict=True))
 
     def worst_first(self, measure: str) -> NDArray[np.intp]:
@@ -175,6 +190,11 @@ class Sampled:
 
         Those that stopped are the worst, among each other by the measure, then by when they tripped, if that
         was measured. Of a time (`times`) the earliest is, and last come those in which it did not happen.
+
+        Parameters
+        ----------
+        measure
+            Its name.
         """
         values = self[measure]
         nowhere = np.isnan(values)
@@ -235,6 +255,11 @@ class Sampled:
         """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed.
 
         What is there is replaced when all is written.
+
+        Parameters
+        ----------
+        path
+            Its ending says which: ``.parquet``, or any other for CSV; it is returned.
         """
         target = Path(path)
         if target.suffix == ".parquet" and not has_parquet():

@@ -106,7 +106,13 @@ class Study:
         return "\n".join([title, *text])
 
     def save(self, path: str | Path) -> Path:
-        """Save every case as a row of a CSV file."""
+        """Save every case as a row of a CSV file.
+
+        Parameters
+        ----------
+        path
+            Where to write it, replacing what is there; it is returned.
+        """
         target = Path(path)
         cells = self.cells
         with target.open("w", newline="", encoding="utf-8") as file:

@@ -58,32 +58,39 @@ class Coupler(Described, ABC, family="coupler"):
 
     @abstractmethod
     def slopes(self, pose: Sequence[Expr]) -> list[list[Expr]]:
-        """Return J: a row for each actuator, a column for each coordinate."""
+        """Return J at a ``pose``: a row for each actuator, a column for each coordinate."""
 
     @abstractmethod
     def inverse(self, pose: Sequence[Expr]) -> list[list[Expr]]:
-        """Return the inverse of J."""
+        """Return the inverse of J at a ``pose``."""
 
     def rates(self, pose: Sequence[Expr], velocities: Sequence[Expr]) -> list[Expr]:
-        """Return the rates of the coordinates at velocities of the actuators."""
+        """Return the rates of the coordinates at a ``pose`` and ``velocities`` of the actuators."""
         return [_dot(row, velocities) for row in self.inverse(pose)]
 
     def velocities(self, pose: Sequence[Expr], rates: Sequence[Expr]) -> list[Expr]:
-        """Return the velocities of the actuators at rates of the coordinates."""
+        """Return the velocities of the actuators at a ``pose`` and ``rates`` of the coordinates."""
         return [_dot(row, rates) for row in self.slopes(pose)]
 
     def efforts(self, pose: Sequence[Expr], forces: Sequence[Expr]) -> list[Expr]:
-        """Return the forces in the coordinates that forces of the actuators amount to."""
+        """Return the forces in the coordinates that ``forces`` of the actuators at a ``pose`` amount to."""
         return [_dot(column, forces) for column in zip(*self.slopes(pose), strict=True)]
 
     def forces(self, pose: Sequence[Expr], efforts: Sequence[Expr]) -> list[Expr]:
-        """Return the forces of the actuators that amount to forces in the coordinates."""
+        """Return the forces of the actuators that at a ``pose`` amount to ``efforts`` in the coordinates."""
         return [_dot(column, efforts) for column in zip(*self.inverse(pose), strict=True)]
 
     def pose(self, strokes: Sequence[Expr], context: Context) -> tuple[Applied, list[Expr]]:
         """Return the statements that find the pose of measured strokes, and the pose.
 
         Newton's method from the last sample's pose, with a fixed number of steps.
+
+        Parameters
+        ----------
+        strokes
+            How far each actuator is out, in m.
+        context
+            Where it stands in the tick: names, tick number, period.
         """
         last = [Var(f"{context.name}.last[{i}]") for i in range(self.size)]
         steps: list[Step] = []

@@ -94,7 +94,13 @@ class FmuHalf(Model):
         return f"the FMU {self._step.fmu.path.name}"
 
     def compile(self, *given: Any, **options: Any) -> System:
-        """Return the equations: the motion is what the FMU says at the beginning of each tick."""
+        """Return the equations: the motion is what the FMU says at the beginning of each tick.
+
+        Parameters
+        ----------
+        *given, **options
+            As of `Model.compile`.
+        """
         system = super().compile(*given, **options)
         sources = [
             next(u for u in system.input_vars if u.name == f"velocity[{i}]") for i in range(self._count)

@@ -127,7 +127,7 @@ class Process(_ProcessFamily):
             )
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:
-        """Frequency response at frequencies in Hz."""
+        """Frequency response at each ``frequency`` in Hz."""
         s = 2j * np.pi * np.asarray(frequency, dtype=float)
         value = np.polyval(self.numerator, s) / np.polyval(self.denominator, s) * np.exp(-s * self.delay)
         return np.asarray(value, dtype=complex)
@@ -272,6 +272,11 @@ class Process(_ProcessFamily):
 
         Apart they are better conditioned than their product, where the delay is short beside the poles.
 
+        Parameters
+        ----------
+        pade
+            Order of the approximation of the delay; 0 leaves it out.
+
         Examples
         --------
         >>> [part.denominator for part in first_order(1.0, 0.01, delay=0.002).factors(1)]
@@ -283,7 +288,7 @@ class Process(_ProcessFamily):
         )
 
     def to_control(self, pade: int = 0) -> Any:
-        """Return a python-control ``TransferFunction`` (extra ``control``); its delay as Padé."""
+        """Return a python-control ``TransferFunction`` (extra ``control``); ``pade`` poles for a delay."""
         try:
             import control
         except ImportError:
@@ -300,13 +305,21 @@ class Process(_ProcessFamily):
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
-        """Write a model file (JSON), with anything else worth knowing under ``about``."""
+        """Write a model file (JSON), with anything else worth knowing under ``about``.
+
+        Parameters
+        ----------
+        path
+            Where to write it, replacing what is there.
+        about
+            What JSON can hold; None for nothing.
+        """
         content = {"format": FORMAT, "model": self.describe(), "about": dict(about or {})}
         Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Process:
-        """Read a model file that `save` or ``bondloop identify --save`` wrote."""
+        """Read a model file at ``path`` that `save` or ``bondloop identify --save`` wrote."""
         try:
             expect_file(Path(path))
             content = json.loads(Path(path).read_text(encoding="utf-8"))

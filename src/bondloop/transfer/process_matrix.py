@@ -68,7 +68,7 @@ class ProcessMatrix(Described, member_of="process"):
         return len(self.entries)
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:
-        """Frequency response at frequencies in Hz, shape (frequencies, rows, columns)."""
+        """Frequency response at each ``frequency`` in Hz, shape (frequencies, rows, columns)."""
         rows = [np.stack([entry.response(frequency) for entry in row], axis=-1) for row in self.entries]
         return np.stack(rows, axis=-2)
 

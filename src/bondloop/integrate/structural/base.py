@@ -70,7 +70,15 @@ class Motion:
 
     @classmethod
     def named(cls, dofs: Sequence[str], prefix: str = "numerical.") -> Motion:
-        """Variables named after degrees of freedom: ``numerical.tip.uy.displacement``."""
+        """Variables named after degrees of freedom: ``numerical.tip.uy.displacement``.
+
+        Parameters
+        ----------
+        dofs
+            Their names, ``"tip.uy"``; the domain, and so the units, follow from ``u`` or ``r``.
+        prefix
+            Put before each name.
+        """
         domains = [dof_domain(d) for d in dofs]
         words = {"displacement": "displacement", "velocity": "flow", "acceleration": "acceleration"}
         return cls(

@@ -42,7 +42,7 @@ class Estimating(Scheme, family="scheme"):
                 object.__setattr__(self, name, tuple(tuple(row) for row in rows))
 
     def estimates(self, size: int) -> tuple[Array, Array]:
-        """Return the estimated stiffness and damping matrices."""
+        """Return the estimated stiffness and damping matrices of this ``size``; zero without any."""
         return (
             square("specimen_stiffness", self.specimen_stiffness, size),
             square("specimen_damping", self.specimen_damping, size),

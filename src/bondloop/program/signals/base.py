@@ -62,7 +62,7 @@ class Signal(Described, family="signal"):
         return math.inf
 
     def expression(self, t: Expr) -> Expr | None:  # noqa: ARG002 - the meaning of the base class
-        """Return the signal as an expression of the time, for generated code; None without a closed form."""
+        """Return it as an expression of the time ``t``, for generated code; None without a closed form."""
         return None
 
     @overload

@@ -125,7 +125,7 @@ class Earthquake(Signal):
         return self.step * np.arange(self._count, dtype=float)
 
     def spectrum(self, frequency: ArrayLike) -> NDArray[np.float64]:
-        """Return the power spectrum at frequencies in Hz, for white noise of unit spectrum."""
+        """Return the power spectrum at ``frequency`` in Hz, for white noise of unit spectrum."""
         f = np.asarray(frequency, dtype=float)
         r2, s2 = (f / self.ground_frequency) ** 2, (f / self.filter_frequency) ** 2
         g, h = 4 * self.ground_damping**2 * r2, 4 * self.filter_damping**2 * s2

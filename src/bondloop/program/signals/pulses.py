@@ -108,7 +108,15 @@ class Ramp(Signal):
 
     @classmethod
     def at_rate(cls, slope: float | str, start: float | str = 0.0, end: float | str = 1.0) -> Self:
-        """Return the ramp with a slope, in units per second."""
+        """Return the ramp with a slope, in units per second.
+
+        Parameters
+        ----------
+        slope
+            Units of the signal per second.
+        start, end
+            When it begins and ends, numbers in s or texts with a unit.
+        """
         begin, finish = number(start, "Ramp(start)", "s"), number(end, "Ramp(end)", "s")
         unit = unit_in(slope) if isinstance(slope, str) else ""
         rise = number(slope, "Ramp(slope)") * (finish - begin)

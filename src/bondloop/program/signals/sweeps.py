@@ -85,7 +85,7 @@ class Sweep(_Swept):
         return self.start * t + ((self.stop - self.start) / (2 * self.duration)) * t * t
 
     def frequency(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Return the instantaneous frequency in Hz."""
+        """Return the frequency in Hz at times ``t`` [s]; before and after it, that of its ends."""
         fraction = np.clip(np.asarray(t, dtype=float) / self.duration, 0, 1)
         return np.asarray(self.start + (self.stop - self.start) * fraction)
 
@@ -126,6 +126,6 @@ class Chirp(_Swept):
         return (self.start / rate) * (function("exp", rate * t) - 1)
 
     def frequency(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Return the instantaneous frequency in Hz."""
+        """Return the frequency in Hz at times ``t`` [s]; before and after it, that of its ends."""
         fraction = np.clip(np.asarray(t, dtype=float) / self.duration, 0, 1)
         return np.asarray(self.start * (self.stop / self.start) ** fraction)

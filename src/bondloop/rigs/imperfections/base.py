@@ -49,7 +49,15 @@ class Imperfection(Described, family="imperfection"):
         return 0.0
 
     def apply(self, value: Expr, context: Context) -> Applied:
-        """Return the statements that make an imperfect value from a perfect one."""
+        """Return the statements that make an imperfect value from a perfect one.
+
+        Parameters
+        ----------
+        value
+            The perfect value, in its unit.
+        context
+            Where it stands in the tick: names, tick number, period, noise.
+        """
         raise NotImplementedError
 
 

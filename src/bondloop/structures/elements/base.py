@@ -92,7 +92,7 @@ class Element(Described, ABC, family="element"):
         """Matrices of many elements; `xyz` holds the coordinates of their nodes, shape (n, nodes, 3)."""
 
     def faults(self, xyz: Array) -> list[str]:
-        """Return what is wrong with this element, as sentences without its name."""
+        """Return what is wrong with this element, its nodes at ``xyz`` [m], as sentences without its name."""
         found = []
         for name in quantities(type(self)):
             value = getattr(self, name)
@@ -109,12 +109,12 @@ class Element(Described, ABC, family="element"):
         return found + self.geometry_faults(xyz)
 
     def geometry_faults(self, xyz: Array) -> list[str]:
-        """Return what is wrong with where this element lies."""
+        """Return what is wrong with where this element lies, its nodes at ``xyz`` [m]."""
         del xyz
         return []
 
     def frequency(self, size: float) -> float | None:
-        """First frequency in Hz of a member of this section and this length; None: unknown."""
+        """First frequency in Hz of a member of this section and the length ``size`` [m]; None: unknown."""
         del size
         return None
 
@@ -158,7 +158,15 @@ class Member(Element, family="element"):
         return []
 
     def piece(self, a: str, b: str, *, first: bool, last: bool) -> Self:
-        """Return this member between other nodes, a part of the whole: only outer ends stay released."""
+        """Return this member between other nodes, a part of the whole: only outer ends stay released.
+
+        Parameters
+        ----------
+        a, b
+            Names of its nodes.
+        first, last
+            Whether it is the piece at the beginning, or at the end, of the whole.
+        """
         changes: dict[str, Any] = {"a": a, "b": b}
         if not first and hasattr(self, "release_a"):
             changes["release_a"] = ()

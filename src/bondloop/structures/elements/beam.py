@@ -42,7 +42,7 @@ class PlaneBending(Member, family="element"):
 
     @classmethod
     def shear(cls, elements: Sequence[Self]) -> tuple[Array, Array]:
-        """Return the shear stiffness κGA (NaN: rigid) and the rotary inertia ρI per length."""
+        """Return κGA (NaN: rigid in shear) and the rotary inertia ρI per length of each of ``elements``."""
         raise NotImplementedError
 
     @classmethod

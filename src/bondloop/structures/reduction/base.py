@@ -115,7 +115,7 @@ class Reduced:
         return len(self.matrices)
 
     def expand(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the motion of all degrees of freedom, (n,) or (..., n), from that of the reduced ones."""
+        """Return the motion of all degrees of freedom, (n,) or (..., n), from that of the reduced, ``q``."""
         values = np.asarray(q, dtype=float)
         if values.shape[-1:] != (len(self),):
             raise InputError(f"expected {len(self)} reduced coordinates, found shape {values.shape}")
@@ -140,7 +140,7 @@ class Reduced:
         return {d: float(x) for d, x in zip(self.matrices.dofs, values, strict=True) if x}
 
     def modes(self, count: int | None = None) -> Modes:
-        """Natural modes of the reduced model, with shapes at all degrees of freedom."""
+        """Natural modes of the reduced model, ``count`` or all, with shapes at all degrees of freedom."""
         found = modes(self.matrices, len(self) if count is None else count)
         return replace(
             found, shapes=self.basis @ found.shapes, dofs=self.full.dofs,
@@ -150,7 +150,18 @@ class Reduced:
     def frequency_response(
         self, force: Place, output: str | Sequence[str], omega: ArrayLike
     ) -> NDArray[np.complex128]:
-        """Displacement per unit force at degrees of freedom of the full model, shape (f, outputs, forces)."""
+        """Displacement per unit force at degrees of freedom of the full model, shape (f, outputs, forces).
+
+        Parameters
+        ----------
+        force
+            Where a unit force acts: a degree of freedom, several (a column each), or amplitudes by degree
+            of freedom.
+        output
+            Degrees of freedom whose displacement is wanted.
+        omega
+            Angular frequencies in rad/s.
+        """
         w = np.atleast_1d(np.asarray(omega, dtype=float))
         F = self.basis.T @ pattern(self.full, force)
         rows = self.basis[self.full.indices([output] if isinstance(output, str) else output)]
