@@ -187,7 +187,7 @@ def called(node):
 
 def asks(node):
     """Whether a piece of code takes a text apart, or looks for one in a name; np.split takes arrays."""
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+    if isinstance(node, ast.Compare) and type(node.ops[0]).__name__.endswith("In"):  # or not in
         text = node.comparators[0]
         written = isinstance(node.left, ast.Constant | ast.JoinedStr) or called(node.left).isupper()
         return called(text) in TEXTS and (written or isinstance(text, ast.Attribute))
