@@ -1,7 +1,8 @@
 """What modules of the package take from each other is public where it is: by its name, and by ``__all__``.
 
 A name with an underscore is its own module's. Another room takes only what a module lists in its ``__all__``.
-Both rules hold for ``from module import name`` and for ``module.name``.
+Both rules hold for ``from module import name`` and for ``module.name``. Nor does a module take from an object
+an attribute with an underscore that only classes of other rooms have.
 """
 
 import ast
@@ -100,6 +101,101 @@ def test_every_name_listed_is_there():
                 if isinstance(getattr(n, "ctx", None), ast.Store) and isinstance(n, ast.Name)
             }
             assert (listed(tree) or set()) <= here, name
+
+
+HOOKS = {
+    "bondloop.program.kinds": {"_allowed", "_mark"},
+}
+"""What a module asks of any class by a private name that it states itself: on a model, a public one would be
+taken from its parts. This list may become shorter, not longer."""
+
+
+def is_private(name):
+    return isinstance(name, str) and name.startswith("_") and not name.startswith("__")
+
+
+def attributes(tree):
+    """Private attributes that the classes of a module have, by their bodies or by what they are given."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for statement in node.body:
+                names.add(getattr(statement, "name", ""))
+                targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+                names |= {n.id for t in targets if t for n in ast.walk(t) if isinstance(n, ast.Name)}
+                if "__slots__" in {getattr(t, "id", "") for t in targets}:
+                    names |= {c.value for c in ast.walk(statement) if isinstance(c, ast.Constant)}
+        elif isinstance(node, ast.Attribute) and dotted(node.value) in ("self", "cls"):
+            names |= {node.attr} if isinstance(node.ctx, ast.Store) else set()
+        elif isinstance(node, ast.Call) and dotted(node.func).endswith("setattr__") and len(node.args) == 3:
+            names.add(getattr(node.args[1], "value", ""))
+    return set(filter(is_private, names))
+
+
+def reached(tree):
+    """Private attributes that a module takes of anything but ``self`` and ``cls``, with the lines."""
+    for node in ast.walk(tree):
+        owner, name = getattr(node, "value", None), getattr(node, "attr", "")
+        if isinstance(node, ast.Call) and dotted(node.func) in ("getattr", "hasattr", "setattr"):
+            owner, name = node.args[0], getattr(node.args[1], "value", "")
+        if is_private(name) and dotted(owner) not in ("self", "cls"):
+            yield name, node.lineno
+
+
+def private_faults(trees, hooks):
+    """Where modules reach into objects of other rooms, as sentences."""
+    owners = {}
+    for user, tree in trees.items():
+        for name in attributes(tree):
+            owners.setdefault(name, set()).add(room(user))
+    for user, tree in trees.items():
+        for name, line in reached(tree):
+            rooms = owners.get(name, {room(user)})
+            if room(user) not in rooms and name not in hooks.get(user, ()):
+                there = " and ".join(sorted(rooms))
+                yield f"{user}:{line} takes {name} of another room: give it a public name in {there}"
+
+
+def test_modules_take_no_private_attribute_of_another_room():
+    assert list(private_faults(modules(), HOOKS)) == []
+
+
+def test_no_hook_outlives_its_use():
+    trees = modules()
+    for user, names in HOOKS.items():
+        assert names <= {name for name, _ in reached(trees[user])}
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("thing._kept", 1),
+        ("thing.inner._made()", 1),
+        ("thing._kept = 2", 1),
+        ("getattr(thing, '_kept', None)", 1),
+        ("hasattr(type(thing), '_made')", 1),
+        ("thing._set", 1),
+        ("thing._slot", 1),
+        ("self._kept", 0),
+        ("thing.kept", 0),
+        ("thing.__dict__", 0),
+        ("thing._asdict()", 0),
+        ("class Own:\n    _kept = 1\n\nthing._kept", 0),
+        ("thing._hook", 0),
+    ],
+)
+def test_the_rule_of_private_attributes_finds_what_breaks_it(line, count):
+    other = """
+class Other:
+    __slots__ = ("_slot",)
+    _hook = None
+    def __init__(self):
+        self._kept = 1
+        object.__setattr__(self, "_set", 1)
+    def _made(self): ...
+"""
+    trees = {"bondloop.b.m": ast.parse(other), "bondloop.a.user": ast.parse(line)}
+    assert len(list(private_faults(trees, {"bondloop.a.user": {"_hook"}}))) == count
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph.domains import domain_at
 from bondloop.bondgraph.elements import SS
 from bondloop.bondgraph.flatten import flatten
-from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
+from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond, unbond
 from bondloop.errors import ModelError
 from bondloop.program.kinds import FAMILIES, Kind, register, stamp_all
 
@@ -87,7 +87,7 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
         sensors = [SS(domain=domain) for domain in domains]
         for (b, tail_stays), sensor in zip(ends, sensors, strict=True):
             stay, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
-            half._unbond(b)
+            unbond(b)
             end = stay if index is None else Terminal(stay, index)
             if tail_stays:
                 bond(end, sensor, stroke=b.stroke)
@@ -240,7 +240,7 @@ def _remove(half: Model, gone: list[Part]) -> None:
     """Remove parts, and models that are left without elements."""
     for part in gone:
         for b in list(part._bonds):
-            half._unbond(b)
+            unbond(b)
         owner = part._owner
         assert owner is not None
         _forget(owner, part._name or "")

@@ -67,7 +67,7 @@ class _Ports:
             return True
         try:
             self.solved = self._solved(takes, np.flatnonzero(self.gives))
-            _ = self.solved._solve
+            _ = self.solved.solve
         except SolveError:
             return False  # port by port, with whatever closes the loop outside
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
-from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
+from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond, unbond
 from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.errors import BondloopError, InputError, ModelError, unknown_name
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bondloop.display.figure import Bundle
     from bondloop.program.system import System
 
-__all__ = ["Model", "named_by_kind"]
+__all__ = ["Model", "named_by_kind", "own_part"]
 
 
 @clear_calls
@@ -240,7 +240,7 @@ class Model(Part):
         owner = old.tail._home() or self
         if name is not None:
             setattr(owner, name, part)
-        self._unbond(old)
+        unbond(old)
         tail = old.tail if old.tail_index is None else Terminal(old.tail, old.tail_index)
         if old.word is not None:
             tail = Reading(old.tail, old.tail_index, old.word)
@@ -316,16 +316,11 @@ class Model(Part):
         for end in ends:
             for b in list(end._bonds):
                 if id(b.tail) not in inside or id(b.head) not in inside or not isinstance(part, Model):
-                    self._unbond(b)
+                    unbond(b)
         del owner._parts[part._name or ""]
         owner.__dict__.pop(part._name or "", None)
         part._owner = None
         return part
-
-    @staticmethod
-    def _unbond(b: Bond) -> None:
-        b.tail._bonds.remove(b)
-        b.head._bonds.remove(b)
 
     def copy(self) -> Self:
         """Return an independent copy, to edit without touching the original.
@@ -493,6 +488,18 @@ def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_twin(v, twins) for v in value)
     return value
+
+
+def own_part(model: Model, name: str) -> Part | None:
+    """Return a model's own part by its name; None where it has none of that name.
+
+    >>> from bondloop.bondgraph import Model, One
+    >>> m = Model("body")
+    >>> m.v = One()
+    >>> own_part(m, "v") is m.v, own_part(m, "w")
+    (True, None)
+    """
+    return model._parts.get(name)
 
 
 def named_by_kind(part: Part) -> bool:

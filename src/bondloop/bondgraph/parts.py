@@ -31,7 +31,11 @@ __all__ = [
     "Terminal",
     "Zero",
     "bond",
+    "bonds_of",
+    "name_or_kind",
     "reading",
+    "sides_of",
+    "unbond",
 ]
 
 
@@ -342,6 +346,43 @@ def bond(tail: Part | Terminal, head: Part | Terminal, *, stroke: str | None = N
     elif b._owner is None and home_a is not None:
         home_a._adopt(b)
     return made
+
+
+def unbond(b: Bond) -> None:
+    """Take a bond away from the two parts that it joins."""
+    b.tail._bonds.remove(b)
+    b.head._bonds.remove(b)
+
+
+# What other rooms ask of a part is asked by functions: an attribute would take its name from parts of models.
+
+
+def bonds_of(part: Part) -> tuple[Bond, ...]:
+    """Return the bonds of a part, in the order in which they were drawn; a model has none itself.
+
+    >>> from bondloop.bondgraph import I, Model, One, Se
+    >>> m = Model("pushed")
+    >>> m.force, m.v = Se("F"), One()
+    >>> _ = m.force >> m.v >> I(mass=2.0)
+    >>> bonds_of(m.v)
+    (<Bond force >> v>, <Bond v >> I>)
+    """
+    return tuple(part._bonds)
+
+
+def sides_of(part: Part) -> tuple[int, int] | None:
+    """Return how many bonds are drawn to a part and from it, where the two sides differ; else None."""
+    return part._sides
+
+
+def name_or_kind(part: Part) -> str:
+    """Return what a model or a part is called: its name, or its kind where it has none.
+
+    >>> from bondloop.bondgraph import I, Model
+    >>> name_or_kind(Model("frame")), name_or_kind(Model())
+    ('frame', 'Model')
+    """
+    return part._name or type(part).__name__
 
 
 def _ports_of(part: Part) -> str:

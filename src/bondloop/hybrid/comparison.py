@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.elements import MSe, MSf, Se, Sf
+from bondloop.bondgraph.parts import bonds_of
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.rigs.rig_tick import indexed
@@ -87,7 +88,7 @@ def power_of_sources(model: Model, system: System, prefix: str) -> Expr | None:
     for path, part in model.walk():
         if not isinstance(part, (Se, Sf, MSe, MSf)):
             continue
-        bonds = [b for b in part._bonds if not (b.tail.is_signal or b.head.is_signal or b.word)]
+        bonds = [b for b in bonds_of(part) if not (b.tail.is_signal or b.head.is_signal or b.word)]
         if len(bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
             return None  # one that drives several bonds has as many efforts or flows
         power = _power(system, f"{prefix}{path}")

@@ -12,7 +12,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.program.signals import Signal, Table
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms import StructureModel
+from bondloop.structures.forms import StructureModel, acceleration_loads, footing_of_model
 from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.units import is_of_kind
@@ -146,7 +146,7 @@ class GroundedHalves:
         self.coordinates: Coordinates = coordinates or theirs.at_interfaces or "relative"
         self.numerical = ours.moved(self.coordinates)
         self.physical = theirs.moved(self.coordinates)
-        self.excited = [name for name in ours.inputs if name in self.physical._parts]
+        self.excited = [name for name in ours.inputs if name in self.physical.parts]
 
     def switched(self, switches: Switches) -> tuple[Switches, list[str]]:
         """Return switches whose simulated specimen goes with the ground, and the ground's inputs of it.
@@ -159,7 +159,7 @@ class GroundedHalves:
         if switches.simulated is None:
             return switches, []
         model = GroundFrame(switches.simulated, self._ours.wheres, self._ours.ends()).moved(self.coordinates)
-        return replace(switches, simulated=model), [n for n in self._ours.inputs if n in model._parts]
+        return replace(switches, simulated=model), [n for n in self._ours.inputs if n in model.parts]
 
     @property
     def cares(self) -> list[tuple[str, str]]:
@@ -199,9 +199,10 @@ def half_loaded_cares(test: HybridTest) -> list[tuple[str, str]]:
     for path, part in test.numerical.walk():
         if not isinstance(part, StructureModel):
             continue
-        for name in part._patterns:
+        footing = footing_of_model(part)
+        rigid = {} if footing is None else footing.rigid
+        for name in acceleration_loads(part):
             known = [n for n in (f"{path}.{name}", name) if n in test.excitation]
-            rigid = {} if part._footing is None else part._footing.rigid
             masses = next((m for d in rigid if (m := carried_masses(test, d))), [])
             if known and masses:
                 text = (
@@ -236,12 +237,12 @@ def inertia_patterns(test: HybridTest) -> list[tuple[str, str]]:
     """Return the excited inputs of the numerical half that are loads -M r, each with its direction."""
     found = []
     for path, part in test.numerical.walk():
-        if not isinstance(part, StructureModel) or part._footing is None:
+        if not isinstance(part, StructureModel) or (footing := footing_of_model(part)) is None:
             continue
-        for name, pattern in part._patterns.items():
+        for name, pattern in acceleration_loads(part).items():
             given = np.array([pattern.get(dof, 0.0) for dof in part.dofs])
-            for direction in part._footing.rigid:
-                load = part._footing.load(direction)
+            for direction in footing.rigid:
+                load = footing.load(direction)
                 close = given.shape == load.shape and np.any(load)
                 if close and np.allclose(given, load, rtol=1e-6, atol=1e-9 * float(np.abs(load).max())):
                     known = [n for n in (f"{path}.{name}", name) if n in test.excitation]

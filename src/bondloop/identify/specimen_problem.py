@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.bondgraph.parts import name_or_kind
 from bondloop.devices import OdeSpecimen
 from bondloop.devices.ode_element import OdeElement
 from bondloop.errors import InputError, SolveError, unknown_name
@@ -58,7 +59,7 @@ class MovedSpecimen:
             )
         self.law, model = law, law.model()
         self.system = mounted(law).compile()
-        self.path = {name: f"{model._name}.{name}" for name in law.parameter_values()}
+        self.path = {name: f"{name_or_kind(model)}.{name}" for name in law.parameter_values()}
         self.inputs = {name: name for name in law.inputs}
         self.records = specimen_records(data, [*self.path, *law.inputs], displacement, force)
         self.names = [r.name for r in self.records]
@@ -83,7 +84,7 @@ class MovedSpecimen:
     def moved(self, record: SpecimenRecord) -> Moved:
         """Return a record as it is run: by paths, from where it began."""
         first = {n: float(x[0]) for n, x in record.driven.items() if n in self.path}
-        model = self.law.model()._name
+        model = name_or_kind(self.law.model())
         started = replace(self.law, **first).initial_states() if first else {}
         start = {f"{model}.{n}": x for n, x in started.items() if isinstance(x, float)}
         driven = {{**self.path, **self.inputs}[n]: x for n, x in record.driven.items()}

@@ -75,7 +75,7 @@ class SolvedMatrix(ConstantMatrix):
     @cached_property
     def values(self) -> Any:
         """The matrix, dense: made when a row is asked for by itself, or for a tick."""
-        return self._solve(self.right.toarray() if hasattr(self.right, "toarray") else self.right)
+        return self.solve(self.right.toarray() if hasattr(self.right, "toarray") else self.right)
 
     @cached_property
     def inverse(self) -> Factored | None:
@@ -91,11 +91,12 @@ class SolvedMatrix(ConstantMatrix):
         """Return the product with a vector; a sparse matrix is not inverted for it."""
         if not hasattr(self.left, "tocsr"):
             return super().times(vector)
-        product: list[float] = self._solve(self.right @ np.array(vector)).tolist()
+        product: list[float] = self.solve(self.right @ np.array(vector)).tolist()
         return product
 
     @cached_property
-    def _solve(self) -> Any:
+    def solve(self) -> Any:
+        """Function that solves with ``left``, which is factorised once; refused where that is singular."""
         from bondloop.errors import SolveError
         from bondloop.program.solving import SingularError, factorised
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondloop.bondgraph import SS, Model, One, Port, R, bond
 from bondloop.bondgraph.cut import INTERFACE
+from bondloop.bondgraph.parts import name_or_kind
 from bondloop.devices.ode_specimen import OdeSpecimen
 from bondloop.errors import ModelError
 
@@ -42,7 +43,7 @@ def mounted(specimen: Model | OdeSpecimen, port: str | None = None) -> Model:
     if port not in ports:
         found = f"its ports are {', '.join(ports)}" if ports else "it has no ports"
         asked = "name the port at which to mount" if port is None else f"there is no port '{port}' at"
-        raise ModelError(f"{asked} {specimen._name or type(specimen).__name__}; {found}")
+        raise ModelError(f"{asked} {name_or_kind(specimen)}; {found}")
     half = specimen.copy()
     setattr(half, INTERFACE, SS())
     bond(getattr(half, INTERFACE), half.ports[port])

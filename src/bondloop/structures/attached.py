@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import TF, C, Zero, bond
+from bondloop.bondgraph.model import own_part
 from bondloop.devices import LargeBar, OdeSpecimen
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE
@@ -167,7 +168,7 @@ def _keep_places(model: StructureModel, dofs: Iterable[str]) -> None:
     K = model.matrices.K if model.matrices is not None else None
     for dof in dofs:
         place = f"{dof.replace('.', '_')}_place"
-        if K is None or place in model._parts or K[[model.dofs.index(dof)]].nnz:
+        if K is None or own_part(model, place) is not None or K[[model.dofs.index(dof)]].nnz:
             continue
         setattr(model, place, C(stiffness=0.0))
         bond(model.junction(dof), getattr(model, place))

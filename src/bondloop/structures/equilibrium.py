@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.bondgraph.model import own_part
 from bondloop.devices.at_rest import AtRest
 from bondloop.devices.ode_element import OdeElement
 from bondloop.errors import InputError, SolveError
@@ -89,7 +90,7 @@ class Equilibrium:
                     "build the model anew and attach it"
                 )
         for name, (device, ways) in self.model._devices.items():
-            if name not in self.model._parts:
+            if own_part(self.model, name) is None:
                 continue  # taken off again
             rows = np.zeros((len(ways), n))
             for row, way in zip(rows, ways, strict=True):

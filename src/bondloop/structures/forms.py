@@ -16,6 +16,8 @@ import numpy as np
 from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
 from bondloop.bondgraph.domain import MIXED, ROTATION
 from bondloop.bondgraph.graph_data import place
+from bondloop.bondgraph.model import own_part
+from bondloop.bondgraph.parts import name_or_kind
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import describable
 from bondloop.structures.dofs import dof_domain
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
     from bondloop.devices import OdeSpecimen
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["StructureModel", "field_form", "network_form"]
+__all__ = [
+    "StructureModel",
+    "acceleration_loads",
+    "field_form",
+    "footing_of_model",
+    "known_footing",
+    "network_form",
+]
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Share of its own terms below which a sum of matrix entries is taken for zero."""
@@ -103,7 +112,7 @@ class StructureModel(Model):
         where
             A direction in which all supports move, ``"ux"`` to ``"rz"``, or one support's ``"foot.ux"``.
         """
-        return self._known_footing().motion(where)
+        return known_footing(self).motion(where)
 
     def floats(self, where: str) -> bool:
         """Return whether it goes along with a rigid motion without any force, standing on no ground.
@@ -113,7 +122,7 @@ class StructureModel(Model):
         where
             A direction, as of `ground_motion`.
         """
-        footing = self._known_footing()
+        footing = known_footing(self)
         if self._matrices is None or footing.basis is not None or where not in footing.rigid:
             return False
         r = footing.rigid[where][0]
@@ -128,7 +137,7 @@ class StructureModel(Model):
         where
             As of `ground_motion`.
         """
-        return self._on_carriers(self._known_footing().load(where))
+        return self._on_carriers(known_footing(self).load(where))
 
     def ground_drag(self, where: str) -> list[tuple[One, float]]:
         """Return the forces per unit of the ground's velocity, and the 1-junctions they act on.
@@ -138,20 +147,11 @@ class StructureModel(Model):
         where
             As of `ground_motion`.
         """
-        return self._on_carriers(self._known_footing().drag(where))
+        return self._on_carriers(known_footing(self).drag(where))
 
     def _on_carriers(self, forces: NDArray[np.float64]) -> list[tuple[One, float]]:
         pairs = zip(self._carriers.values(), forces.tolist(), strict=True)
         return [(one, force) for one, force in pairs if force]
-
-    def _known_footing(self) -> Footing:
-        if self._footing is None:
-            raise InputError(
-                f"ground: how the structure '{self._name}' goes with the ground is not known; make it of the "
-                "matrices that Structure.assemble() gives, reduced or not, or call degrees of freedom as in "
-                "'floor.ux'"
-            )
-        return self._footing
 
     def apply_forces(self, forces: Mapping[str, str] | Iterable[str]) -> None:
         """Put force inputs on degrees of freedom: names, or a mapping to input names.
@@ -195,6 +195,30 @@ class StructureModel(Model):
             setattr(self, f"{name}_force_{i}", force)
             bond(source, force)
             bond(force, self.junction(dof))
+
+
+# Asked by functions: nodes of a structure are attributes of its model, and one may well be called footing.
+
+
+def footing_of_model(model: StructureModel) -> Footing | None:
+    """Return how a structure goes with the ground; None where that is not known."""
+    return model._footing
+
+
+def known_footing(model: StructureModel) -> Footing:
+    """Return how a structure goes with the ground; one of which that is not known is refused."""
+    if model._footing is None:
+        raise InputError(
+            f"ground: how the structure '{name_or_kind(model)}' goes with the ground is not known; make it "
+            "of the matrices that Structure.assemble() gives, reduced or not, or call degrees of freedom as "
+            "in 'floor.ux'"
+        )
+    return model._footing
+
+
+def acceleration_loads(model: StructureModel) -> Mapping[str, Mapping[str, float]]:
+    """Return the patterns of `StructureModel.apply_pattern` whose input is an acceleration, by input."""
+    return dict(model._patterns)
 
 
 @describable("model")
@@ -314,7 +338,7 @@ def _placed(model: Model, dof: str) -> One:
     if not all([*nodes, motion]):
         raise InputError(f"a degree of freedom is named as in 'tip.uy'; found {dof!r}")
     for node in nodes:
-        inner = model._parts.get(node)
+        inner = own_part(model, node)
         if inner is None:
             inner = Model()
             place(model, node, inner)

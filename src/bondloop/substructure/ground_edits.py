@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import I, Input, MSe, MSf, One, Zero, bond
-from bondloop.bondgraph.parts import Terminal, reading
+from bondloop.bondgraph.parts import Terminal, reading, unbond
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -53,7 +53,7 @@ def opened(model: Model, b: Bond, number: int) -> Zero:
     setattr(model, f"ground_total_{number}", total)
     tail = b.tail if b.tail_index is None else Terminal(b.tail, b.tail_index)
     head = b.head if b.head_index is None else Terminal(b.head, b.head_index)
-    model._unbond(b)
+    unbond(b)
     bond(tail, total)
     bond(total, head)
     return total

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.bondgraph import C, R, Sf
+from bondloop.bondgraph import C, Model, R, Sf
 from bondloop.bondgraph.cut import INTERFACE, interfaces
 from bondloop.bondgraph.field_elements import CField, RField
-from bondloop.bondgraph.parts import Port
+from bondloop.bondgraph.parts import Port, bonds_of
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms import StructureModel
+from bondloop.structures.forms import StructureModel, known_footing
 from bondloop.substructure.ground_edits import NOTHING, Shift, add_shift, drive, ground_input, opened
 from bondloop.substructure.rigid_flows import has_mass, is_power, is_untold, rigid_flows
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph import Model, Zero
+    from bondloop.bondgraph import Zero
     from bondloop.bondgraph.parts import Bond, Part
 
 __all__ = ["Coordinates", "GroundFrame"]
@@ -105,7 +105,9 @@ class GroundFrame:
             devices = s.device_parts()  # move by the rules for what is bonded, though they are in it by name
             inside.update({p: s for _, p in s.walk() if p not in devices})
         left = [
-            p for _, p in self.model.walk() if p not in inside and hasattr(p, "_bonds") and not p.is_signal
+            p
+            for _, p in self.model.walk()
+            if p not in inside and not isinstance(p, Model) and not p.is_signal
         ]
         seen: set[Part] = set()
         groups = []
@@ -119,7 +121,7 @@ class GroundFrame:
                 group.parts.append(part)
                 if part in self.sensors:
                     group.ends.append(self.sensors.index(part))
-                for b in part._bonds:
+                for b in bonds_of(part):
                     other = b.head if b.tail is part else b.tail
                     if not is_power(b):
                         continue
@@ -141,7 +143,7 @@ class GroundFrame:
         """Return the flows of a group that is carried along, and whether that stretches something."""
         imposed = {b: s.ground_motion(where)[dof] for b, s, dof in group.joints if dof}
         if not group.joints and self.carried is not None:
-            imposed = {self.sensors[i]._bonds[0]: self.carried[i][where] for i in group.ends}
+            imposed = {bonds_of(self.sensors[i])[0]: self.carried[i][where] for i in group.ends}
         rigid = rigid_flows(group.parts, imposed)
         return dict(rigid.flows), rigid.stretched
 
@@ -149,7 +151,7 @@ class GroundFrame:
         """Return the rigid motions by which it is told whether a group stands on the ground."""
         if self.uniform:
             return self.wheres
-        known = [set(s._known_footing().rigid) for _, s, _ in group.joints]
+        known = [set(known_footing(s).rigid) for _, s, _ in group.joints]
         if not group.joints and self.carried is not None:
             known = [set(c) for c in self.carried]
         return [d for d in ("ux", "uy", "uz") if known and all(d in k for k in known)]
@@ -183,13 +185,13 @@ class GroundFrame:
         if not self.uniform:
             return "absolute"
         moved = [b for flows, _ in along for b, f in flows.items() if abs(f) > 1e-12]
-        return "absolute" if any(b in p._bonds for p in inertias for b in moved) else None
+        return "absolute" if any(b in bonds_of(p) for p in inertias for b in moved) else None
 
     def _refuse_untold(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
         """Refuse laws that the ground moves and that do not say whether they have mass."""
         moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > NOTHING}
         for part in group.parts:
-            if is_untold(part) and moved.intersection(part._bonds):
+            if is_untold(part) and moved.intersection(bonds_of(part)):
                 kind = type(getattr(part, "law", part)).__name__
                 raise InputError(
                     f"ground: {part.path} is a {kind}, which does not say whether it has mass; write in its "
@@ -229,7 +231,7 @@ class GroundFrame:
     def floats(self) -> bool:
         """Whether a specimen that has structures in it goes along with the ground without any force."""
         groups = [self.natural(g) for g in self.groups]
-        tests = [(s, d) for s in self.structures for d in ("ux", "uy", "uz") if d in s._known_footing().rigid]
+        tests = [(s, d) for s in self.structures for d in ("ux", "uy", "uz") if d in known_footing(s).rigid]
         return self.uniform and all(s.floats(d) for s, d in tests) and "relative" not in groups
 
     def ends(self) -> list[dict[str, float]]:
@@ -241,7 +243,7 @@ class GroundFrame:
             for where in dict.fromkeys([*self.wheres, *self._tests(group)]):
                 flows, _ = self._along(group, where)
                 for i in group.ends:
-                    found[i][where] = flows[self.sensors[i]._bonds[0]]
+                    found[i][where] = flows[bonds_of(self.sensors[i])[0]]
         return found
 
     # ---------------------------------------------------------------- the model that moves
@@ -272,7 +274,7 @@ class GroundFrame:
             if group.ends and frame != coordinates:
                 sign = 1.0 if coordinates == "absolute" else -1.0
                 for i in group.ends:
-                    b = self.sensors[i]._bonds[0]
+                    b = bonds_of(self.sensors[i])[0]
                     gains = {w: sign * self._along(group, w)[0][b] for w in self.wheres}
                     add_shift(shifts, b, b.head is self.sensors[i], gains)
         copy = self.model.copy()

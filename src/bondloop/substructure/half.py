@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.cut import interfaces
 from bondloop.bondgraph.domain import Domain, domains_of
+from bondloop.bondgraph.parts import bonds_of
 from bondloop.display import brief
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
@@ -69,7 +70,7 @@ def orientation(half: Model) -> tuple[int, ...]:
     half
         As a cut returns it.
     """
-    return tuple(1 if s._bonds[0].head is s else -1 for s in interfaces(half))
+    return tuple(1 if bonds_of(s)[0].head is s else -1 for s in interfaces(half))
 
 
 def _given_forces(model: Model) -> System:

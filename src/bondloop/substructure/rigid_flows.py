@@ -12,7 +12,7 @@ from bondloop.bondgraph.elements import SS, I, Se
 from bondloop.bondgraph.field_elements import IField
 from bondloop.bondgraph.modulated import MSe
 from bondloop.bondgraph.multiport import Multiport
-from bondloop.bondgraph.parts import One, Port, Zero
+from bondloop.bondgraph.parts import One, Port, Zero, bonds_of, sides_of
 from bondloop.bondgraph.two_ports import TF
 from bondloop.errors import InputError
 
@@ -76,13 +76,13 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
         Flows that are known, by bond.
     """
     members = list(parts)
-    bonds = list(dict.fromkeys(b for p in members for b in p._bonds if is_power(b)))
+    bonds = list(dict.fromkeys(b for p in members for b in bonds_of(p) if is_power(b)))
     place = {b: i for i, b in enumerate(bonds)}
     hard: list[dict[int, float]] = []
     soft: list[dict[int, float]] = []
     for part in members:
-        own = [b for b in part._bonds if is_power(b)]
-        if isinstance(part, (One, Port, Zero, TF)) and max(part.size or 1, *(part._sides or (1,))) > 1:
+        own = [b for b in bonds_of(part) if is_power(b)]
+        if isinstance(part, (One, Port, Zero, TF)) and max(part.size or 1, *(sides_of(part) or (1,))) > 1:
             raise InputError(f"ground: {part.path} has vector bonds, and is not followed; draw single ones")
         if isinstance(part, (One, Port)):
             hard += [{place[own[0]]: 1.0, place[b]: -1.0} for b in own[1:]]

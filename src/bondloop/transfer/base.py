@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
+from bondloop.bondgraph.parts import name_or_kind
 from bondloop.display import brief
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.compose import prefixed
@@ -182,12 +183,11 @@ def _loaded(model: Model, prefix: str, imposes: str) -> tuple[System, Var, Var, 
     """Compile a model with an effort or a flow imposed at its port: system, command, imposed, answer."""
     if OUT not in model.ports:
         raise ModelError(
-            f"the transfer system {_name(model)} has no port '{OUT}'; its ports are "
+            f"the transfer system {name_or_kind(model)} has no port '{OUT}'; its ports are "
             f"{', '.join(model.ports) or 'none'}"
         )
     answer = "flow" if imposes == "effort" else "effort"
     alone = model.copy()
-    alone._owner = None
     alone.load = SS(imposes)
     bond(alone.out, alone.load)
     system = prefixed(alone.compile([f"load.{answer}"]), prefix)
@@ -195,7 +195,7 @@ def _loaded(model: Model, prefix: str, imposes: str) -> tuple[System, Var, Var, 
     commands = [u for u in system.input_vars if u is not load]
     if len(commands) != 1:
         raise ModelError(
-            f"the transfer system {_name(model)} must have exactly one input, the "
+            f"the transfer system {name_or_kind(model)} must have exactly one input, the "
             f"command; found {', '.join(u.name for u in commands) or 'none'}"
         )
     return system, commands[0], load, system.output_exprs[f"{prefix}load.{answer}"]
@@ -203,13 +203,9 @@ def _loaded(model: Model, prefix: str, imposes: str) -> tuple[System, Var, Var, 
 
 def _no_motion(model: Model) -> ForceOutputError:
     return ForceOutputError(
-        f"the transfer system {_name(model)} gives a force at its port '{OUT}' and takes the velocity there: "
-        "without a mass or a damper between its drive and the port it has no motion of its own, so no poles, "
-        "zeros or lag; controllers that need only where it comes to rest (Direct, compensators) or its "
-        "inverse (VirtualJunction) can use it, for anything else give it the mass that moves with it (rod, "
-        "load cell, clevis)"
+        f"the transfer system {name_or_kind(model)} gives a force at its port '{OUT}' and takes the velocity "
+        "there: without a mass or a damper between its drive and the port it has no motion of its own, so no "
+        "poles, zeros or lag; controllers that need only where it comes to rest (Direct, compensators) or "
+        "its inverse (VirtualJunction) can use it, for anything else give it the mass that moves with it "
+        "(rod, load cell, clevis)"
     )
-
-
-def _name(model: Model) -> str:
-    return model._name or type(model).__name__

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import SS, Model, bond
+from bondloop.bondgraph.parts import name_or_kind
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import prefixed
@@ -76,7 +77,7 @@ def width(given: Any) -> int:
         ports = out_ports(given)
         if not ports:
             raise ModelError(
-                f"the transfer system {given._name or type(given).__name__} has no port '{OUT}' (or "
+                f"the transfer system {name_or_kind(given)} has no port '{OUT}' (or "
                 f"'{OUT}[0]', '{OUT}[1]', ...); its ports are {', '.join(given.ports) or 'none'}"
             )
         return len(ports)
@@ -123,7 +124,6 @@ def coupled_transfer(given: Any, prefix: str = "") -> CoupledTransfer:
 def _from_model(model: Model, prefix: str) -> CoupledTransfer:
     ports = out_ports(model)
     alone = model.copy()
-    alone._owner = None
     alone.load = [SS("effort") for _ in ports]
     for port, load in zip(alone.out, alone.load, strict=True):
         bond(port, load)
@@ -133,7 +133,7 @@ def _from_model(model: Model, prefix: str) -> CoupledTransfer:
     missing = [name for name in loads if name not in by_name]
     if missing or system.input_rates:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} gives a force at one of its ports "
+            f"the transfer system {name_or_kind(model)} gives a force at one of its ports "
             "and takes the velocity there; give it the mass that moves with it (rod, load cell, clevis)"
         )
     commands = tuple(u for u in system.input_vars if u.name not in loads)
@@ -146,7 +146,7 @@ def check_commands(commands: Sequence[Var], count: int, model: Model) -> None:
     """Refuse a transfer system that has not as many inputs as ports."""
     if len(commands) != count:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} must have as many inputs (commands) "
+            f"the transfer system {name_or_kind(model)} must have as many inputs (commands) "
             f"as ports, {count}; found {', '.join(u.name for u in commands) or 'none'}"
         )
 
