@@ -44,7 +44,7 @@ def test_every_file_obeys_the_schema(entry):
     assert not obeys({**document, "rat": 1}, schema, schema["$defs"])
 
 
-def obeys(value, schema, definitions):  # noqa: PLR0911 - one for each word of the schema
+def obeys(value, schema, definitions):  # noqa: C901, PLR0911 - one for each word of the schema
     """Whether a value obeys as much of JSON Schema as ours uses."""
     if "$ref" in schema:
         return obeys(value, definitions[schema["$ref"].removeprefix("#/$defs/")], definitions)
@@ -73,6 +73,10 @@ def obeys(value, schema, definitions):  # noqa: PLR0911 - one for each word of t
     if isinstance(value, (int, float)) and not (
         schema.get("minimum", value) <= value <= schema.get("maximum", value)
         and not value <= schema.get("exclusiveMinimum", -1e300)
+    ):
+        return False
+    if isinstance(value, dict) and not all(
+        obeys(name, schema.get("propertyNames", {}), definitions) for name in value
     ):
         return False
     if isinstance(value, dict) and "properties" in schema:
@@ -146,6 +150,21 @@ SINE = '{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}'
         ("[rig]", 'coupling = "foo"\n[rig]', False),
         ("[rig]", 'integrator = "Exactt"\n[rig]', False),
         ('structure = "gawthrop-three-mass"', "", False),
+        ("[rig]", 'ground = {uy = {signal = "Sinn", amplitude = 1, frequency = 2}}\n[rig]', False),
+        ("[rig]", 'ground = {uy = {signal = "Sine", amplitude = 1, frequensy = 2}}\n[rig]', False),
+        (
+            '"Direct"',
+            '{controller = "MCS", reference = {signal = "Sine", amplitude = 1, frequency = 2}}',
+            True,
+        ),
+        ('"Direct"', '{controller = "MCS", reference = {signalx = "Sine"}}', False),
+        ('"Direct"', '{controller = "MCS", reference = "Sinn"}', False),
+        ('"position"', '"position", friction = {part = "coulomb", force = "1 N", width = 0.01}', True),
+        ('"position"', '"position", friction = {part = "coulomb", forc = "1 N", width = 0.01}', False),
+        ('"position"', '"position", friction = {part = "R", damping = 3}', True),
+        ('"position"', '"position", friction = {part = "R", dampin = 3}', False),
+        ("[rig]", '[rig]\nsensors.force = {imperfection = "LoadCell", range = "1 kN"}', True),
+        ("[rig]", '[rig]\nsensors.forc = {imperfection = "LoadCell", range = "1 kN"}', False),
     ],
 )
 def test_the_schema_takes_what_the_file_may_hold_and_nothing_else(old, new, good):

@@ -43,7 +43,7 @@ def schema() -> dict[str, Any]:
         if family == "test":
             continue
         for kind in _ours(family):
-            definitions[_name(kind)] = _object(kind, kind.parameters)
+            definitions[_name(kind)] = _part(kind) if family == "part" else _object(kind, kind.parameters)
         definitions[family] = {"anyOf": _choices(family)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -128,9 +128,23 @@ def _object(kind: Kind, parameters: dict[str, inspect.Parameter]) -> dict[str, A
     }
 
 
+def _part(kind: Kind) -> dict[str, Any]:
+    """Return the settings of a part: its coefficients by name, and any others only for a law."""
+    whole = _object(kind, kind.parameters)
+    coefficients = getattr(kind.make, "coefficients", None)
+    if not kind.open_ended or not isinstance(coefficients, Mapping):
+        return whole
+    known = {**whole["properties"], **{word: {} for word in coefficients}}
+    closed = {**whole, "properties": known, "additionalProperties": False}
+    return {"anyOf": [closed, {**whole, "required": [*whole["required"], "law"]}]}
+
+
 def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
     descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
     rule = kind.allowed.get(name)
+    table = isinstance(rule, tuple) and read_annotation(annotation_of(parameter)).entry is not None
+    if table:
+        return {**_annotated(annotation_of(parameter)), "propertyNames": {"enum": list(rule or ())}}
     if isinstance(rule, tuple):
         return {"type": "string", "enum": list(rule)}
     if isinstance(rule, Range):

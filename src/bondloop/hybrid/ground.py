@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
+from bondloop.program.annotations import alias
 from bondloop.program.signals import Signal, Table
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
@@ -34,6 +35,7 @@ __all__ = [
 
 Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
 """What a test takes for its ground: accelerations by direction or by support."""
+alias("Ground", "Mapping[str, Signal] | Signal | None")  # in a file a ground motion is a signal
 
 EXAMPLE = "ground={'ux': motion}, with a GroundMotion or a signal in m/s^2"
 

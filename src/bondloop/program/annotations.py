@@ -9,10 +9,13 @@ from functools import lru_cache
 
 from bondloop.program.kinds import Kind, kind_of_word
 
-__all__ = ["Annotation", "annotation_of", "read_annotation", "union"]
+__all__ = ["Annotation", "alias", "annotation_of", "read_annotation", "union"]
 
 SCALARS = frozenset({"float", "int", "bool", "str", "Path", "Number"})
 """Types of single values; ``Number`` is a number or a text with a unit."""
+
+_ALIASES: dict[str, str] = {}
+"""Annotations by the names that modules give them."""
 
 _LIST = re.compile(r"(?:tuple|list|Sequence|Iterable)(?:\[(.*?)(?:, \.\.\.)?\])?")
 _TABLE = re.compile(r"(?:Mapping|dict)(?:\[\w+, (.*)\])?")
@@ -77,7 +80,8 @@ def read_annotation(annotation: str) -> Annotation:
     """
     result = Annotation()
     # Beside what data can hold, "or any function" is for Python alone.
-    members = [m for m in union(annotation) if not m.startswith("Callable")] or [annotation]
+    written = [inner for m in union(annotation) for inner in union(_ALIASES.get(m, m))]
+    members = [m for m in written if not m.startswith("Callable")] or [annotation]
     for member in members:
         listed, table = _LIST.fullmatch(member), _TABLE.fullmatch(member)
         if member in SCALARS:
@@ -91,6 +95,19 @@ def read_annotation(annotation: str) -> Annotation:
             result.kinds += named
             result.anything = result.anything or not named
     return result
+
+
+def alias(name: str, annotation: str) -> None:
+    """Let annotations be named: ``Ground`` for signals by direction.
+
+    Parameters
+    ----------
+    name
+        What stands in signatures.
+    annotation
+        What it stands for, as far as data can hold it.
+    """
+    _ALIASES[name] = annotation
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
@@ -130,6 +130,8 @@ class Emulated(Described, member_of="rig"):
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
     coupler: Coupler | None = None
 
+    _allowed: ClassVar[Mapping[str, Any]] = {"sensors": ("force", "displacement", "velocity")}
+
     __repr__ = brief
 
     def __post_init__(self) -> None:
@@ -139,7 +141,7 @@ class Emulated(Described, member_of="rig"):
                 f"bondloop.rigs.LoadCell()}}; found {self.sensors!r:.60}"
             )
         for name, sensor in self.sensors.items():
-            if name not in ("force", "displacement", "velocity"):
+            if name not in self._allowed["sensors"]:
                 raise InputError(
                     "Emulated(sensors): expected sensors of 'force', 'displacement' and 'velocity'; found "
                     f"{name!r}"

@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
 from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.errors import InputError
-from bondloop.program.kinds import describable
+from bondloop.program.kinds import describable, family_word
 from bondloop.program.ranges import Range, number
 
 __all__ = ["MassSpringDamper"]
+
+
+family_word("R", "part")  # what stands for its friction in a file: a part
 
 
 @describable("transfer")
