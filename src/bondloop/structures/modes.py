@@ -58,7 +58,7 @@ class Modes(Described, family="modes", alone=True):
     dofs: tuple[str, ...]
     damping: NDArray[np.float64]
     coupling: Parameter = Parameter(unit="1")
-    weighted: NDArray[np.float64]
+    weighted: NDArray[np.float64]  # type: ignore[misc]  # a parameter without a value is no default
     ground: Any = None
 
     __repr__ = brief
