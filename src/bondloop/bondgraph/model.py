@@ -150,7 +150,14 @@ class Model(Part):
                 stack += [(f"{path}.{name}", p) for name, p in reversed(part._parts.items())]
 
     def find(self, path: str) -> Part:
-        """Return a part by its path."""
+        """Return a part by its path.
+
+        Parameters
+        ----------
+        path
+            From this model, names joined by dots: ``"m3.spring"``. An unknown one is refused, with those
+            that are there.
+        """
         part: Part = self
         for word in re.split(r"\.", path):
             if not isinstance(part, Model):
@@ -162,7 +169,14 @@ class Model(Part):
         return part
 
     def let(self, **values: float | str) -> Self:
-        """Give values to symbols used in coefficients; return the model."""
+        """Give values to symbols used in coefficients; return the model.
+
+        Parameters
+        ----------
+        **values
+            By the name of the symbol: numbers in SI or texts with a unit. A later value replaces an
+            earlier one.
+        """
         for name, value in values.items():
             self._symbol_values[name] = check_number(value, name)
         return self

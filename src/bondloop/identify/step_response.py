@@ -100,7 +100,7 @@ class StepResponse:
         return max(0.0, float((self.response / self.gain).max()) - 1)
 
     def settling_time(self, within: float = 0.02) -> float:
-        """Return the time [s] after which the response stays within a part of the gain."""
+        """Return the time [s] after which the response stays ``within`` a part of the gain, 0.02 for 2 %."""
         outside = np.flatnonzero(np.abs(self.response / self.gain - 1) > within)
         return float(self.time[outside[-1]] + self.sample_period) if outside.size else 0.0
 

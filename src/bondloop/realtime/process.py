@@ -101,7 +101,13 @@ class _Child:
         return self.process.poll() is None
 
     def send(self, number: int) -> None:
-        """Send a signal, from any thread; never to another process that has got the number of a dead one."""
+        """Send a signal, from any thread; never to another process that has got the number of a dead one.
+
+        Parameters
+        ----------
+        number
+            Of the signal: ``signal.SIGINT``.
+        """
         if self._handle is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, number)

@@ -123,7 +123,15 @@ class Structure:
         self.nodes[name] = at
 
     def add(self, element: Element, name: str | None = None) -> str:
-        """Add an element and return its name: the given one, or such as ``beam[0]``."""
+        """Add an element and return its name: the given one, or such as ``beam[0]``.
+
+        Parameters
+        ----------
+        element
+            What is added; that its nodes exist is looked at when the structure is assembled.
+        name
+            Each only once; by default the kind of element with a number, from 0.
+        """
         count = self._counts.get(element.kind, 0)
         self._counts[element.kind] = count + 1
         name = f"{element.kind}[{count}]" if name is None else name
