@@ -343,6 +343,10 @@ def test_between():
     assert len(part) == 101
     assert part.time[0] == pytest.approx(0.1)
     np.testing.assert_array_equal(part["u"], U[100:201])
+    np.testing.assert_array_equal(data().between("100 ms", "0.2 s")["u"], part["u"])
+    for edges in (("100 mm", 0.2), (0.1, "0.2 Hz"), (0.1, float("nan"))):
+        with pytest.raises(InputError, match=r"between\((start|end)\): expected"):
+            data().between(*edges)
 
 
 @pytest.mark.parametrize(

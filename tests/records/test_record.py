@@ -44,6 +44,11 @@ def test_between_takes_both_ends():
     assert part["x"].tolist() == [1.0, 2.0, 3.0]
     assert (part.units, part.attributes) == ({"x": "m"}, {"status": "completed"})
     assert len(record.between(7, 9)) == 0
+    assert record.between("1 s", "3000 ms").time.tolist() == part.time.tolist()
+    with pytest.raises(InputError, match=r"between\(end\): expected a quantity in s.*found '3 m'"):
+        record.between(1.0, "3 m")
+    with pytest.raises(InputError, match=r"between\(start\): expected a finite number"):
+        record.between(float("nan"), 3.0)
 
 
 def test_sample_period_is_the_mean_and_refuses_a_lost_sample():

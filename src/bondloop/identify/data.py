@@ -1,5 +1,7 @@
 """Measured signals: named channels and one sample period."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +14,8 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.leading import leading
 from bondloop.identify.time_grid import find_grid
-from bondloop.program.described import number
+from bondloop.program.described import Parameter
+from bondloop.program.ranges import instant, number
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
@@ -59,16 +62,13 @@ class Data:
     """
 
     channels: Mapping[str, NDArray[np.float64]]
-    sample_period: float
+    sample_period: Parameter = Parameter(above=0, unit="s")
     units: Mapping[str, str] = field(default_factory=dict)
-    start: float = 0.0
+    start: Parameter = Parameter(0.0, unit="s")
     source: str = "the data"
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        period = number(self.sample_period, "Data(sample_period)")
-        if period <= 0:
-            raise InputError(f"{self.source}: the sample period must be positive; found {period:g} s")
         if not self.channels:
             raise InputError(f"{self.source}: no channels; at least an input and an output are needed")
         channels = {name: _row(name, values, self.source) for name, values in self.channels.items()}
@@ -76,7 +76,6 @@ class Data:
         for name in self.units:
             if name not in channels:
                 raise InputError(unknown_name("channel", name, channels, where="units"))
-        object.__setattr__(self, "sample_period", period)
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "units", dict.fromkeys(channels, "") | dict(self.units))
         object.__setattr__(self, "warnings", tuple(self.warnings))
@@ -166,10 +165,17 @@ class Data:
         """Times of the samples [s]."""
         return self.start + self.sample_period * np.arange(float(len(self)))
 
-    def between(self, start: float, end: float) -> Data:
-        """Return the part with start <= time <= end [s]; the arrays are views."""
+    def between(self, start: float | str, end: float | str) -> Data:
+        """Return the part with start <= time <= end; the arrays are views.
+
+        Parameters
+        ----------
+        start, end
+            In s, or texts, ``"50 ms"``; infinities are before and after all.
+        """
         slack = 1e-6 * self.sample_period
-        first, last = np.searchsorted(self.time, [start - slack, end + slack])
+        edges = [instant(start, "between(start)") - slack, instant(end, "between(end)") + slack]
+        first, last = np.searchsorted(self.time, edges)
         channels = {name: values[first:last] for name, values in self.channels.items()}
         return replace(self, channels=channels, start=self.start + self.sample_period * int(first))
 

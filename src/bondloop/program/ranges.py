@@ -12,11 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import Kind, register
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.expr import Var
 
 __all__ = [
@@ -27,9 +31,11 @@ __all__ = [
     "Range",
     "checked_value",
     "checked_values",
+    "instant",
     "is_truth",
     "number",
     "plain_number",
+    "si_array",
 ]
 
 
@@ -68,6 +74,61 @@ def number(value: Any, what: str, *units: str) -> float:
     if not math.isfinite(result):
         raise InputError(f"{what}: expected a finite number; found {result}")
     return result
+
+
+def instant(value: Any, what: str) -> float:
+    """Return a time in s, or a text with its unit, as a float; one that is infinite is before or after all.
+
+    Parameters
+    ----------
+    value, what
+        As for `number`.
+
+    Examples
+    --------
+    >>> instant("20 ms", "start"), instant(math.inf, "end")
+    (0.02, inf)
+    """
+    if isinstance(value, float) and math.isinf(value):
+        return value
+    return number(value, what, "s")
+
+
+def si_array(values: Any, what: str, *units: str) -> NDArray[np.float64]:
+    """Return numbers or texts with units, one or many, as an array in SI of their shape.
+
+    Whether they are finite is not looked at: a spectrum may be asked for at infinity.
+
+    Parameters
+    ----------
+    values
+        A number or a text, a sequence of either, or an array.
+    what
+        What they are, for the message.
+    *units
+        What a text must measure, as for `number`.
+
+    Examples
+    --------
+    >>> si_array(["0.5 kHz", 2], "frequency", "Hz").tolist(), si_array("20 ms", "period", "s").tolist()
+    ([500.0, 2.0], 0.02)
+    >>> si_array(["1 kg"], "frequency", "Hz")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: frequency: expected a quantity in Hz, or another unit of its kind; ...
+    """
+    if isinstance(values, str):
+        return np.asarray(number(values, what, *units))
+    if isinstance(values, Iterable) and not isinstance(values, np.ndarray):
+        values = [number(v, what, *units) if isinstance(v, str) else v for v in values]
+    try:
+        array = np.asarray(values)
+        # NumPy would read texts without a look at their units, and True as 1.
+        real = None if array.dtype.kind in "USbc" else np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        real = None
+    if real is None:
+        raise InputError(f"{what}: expected numbers or texts with units; found {values!r:.60}")
+    return real
 
 
 def plain_number(value: Any) -> float:

@@ -1,5 +1,7 @@
 """A ground motion: its record, corrected and scaled; as signals, and what it would do to oscillators."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
@@ -9,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.program.described import number
+from bondloop.program.described import Parameter
+from bondloop.program.ranges import number, si_array
 from bondloop.program.signals import Recorded
 from bondloop.records.motion_units import STANDARD_GRAVITY
 from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods, loglog, response_spectrum
@@ -51,19 +54,18 @@ class GroundMotion:
     """
 
     samples: NDArray[np.float64]
-    sample_period: float
+    sample_period: Parameter = Parameter(above=0, unit="s")
     title: str = ""
     header: tuple[str, ...] = field(default=(), repr=False)
     baseline: str = "none"
-    corner: float = 0.1
-    scale: float = 1.0
+    corner: Parameter = Parameter(0.1, above=0, unit="Hz")
+    scale: Parameter = Parameter(1.0, unit="1")
     before: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         signal = self.acceleration()  # which checks all that is given
         object.__setattr__(self, "samples", signal.samples)
-        for name in ("sample_period", "corner", "scale", "before"):
-            object.__setattr__(self, name, getattr(signal, name))
+        object.__setattr__(self, "before", signal.before)
         if not 0 < signal.duration < np.inf:
             raise InputError(
                 f"a ground motion has at least two samples and a finite length; found {len(self.samples)} "
@@ -148,9 +150,9 @@ class GroundMotion:
 
     def scaled_to(
         self,
-        target: ResponseSpectrum | Mapping[float, float],
-        periods: tuple[float, float] | None = None,
-        damping: float = 0.05,
+        target: ResponseSpectrum | Mapping[float | str, float | str] | Mapping[float, float],
+        periods: tuple[float | str, float | str] | None = None,
+        damping: float | str = 0.05,
     ) -> GroundMotion:
         """Return the motion scaled to a target spectrum.
 
@@ -160,7 +162,8 @@ class GroundMotion:
         Parameters
         ----------
         target
-            A response spectrum, whose damping then counts, or pseudo-accelerations [m/s²] by period [s].
+            A response spectrum, whose damping then counts, or pseudo-accelerations [m/s²] by period [s];
+            texts with units are taken for both.
         periods
             Where to fit, from and to [s]; all of the target unless given.
         damping
@@ -169,11 +172,14 @@ class GroundMotion:
         if isinstance(target, ResponseSpectrum):
             T, S, damping = target.periods, target.pseudo_acceleration, target.damping
         else:
-            T = checked_periods(sorted(target))
-            S = np.array([target[t] for t in sorted(target)], dtype=float)
+            lines = {number(t, "target", "s"): number(s, "target", "m/s^2") for t, s in target.items()}
+            T = checked_periods(sorted(lines))
+            S = np.array([lines[t] for t in sorted(lines)])
         if not (np.isfinite(S).all() and S.min() > 0):
             raise InputError("scaled_to: a target spectrum has positive accelerations")
-        low, high = (T[0], T[-1]) if periods is None else periods
+        low, high = (
+            (T[0], T[-1]) if periods is None else si_array(periods, "scaled_to(periods)", "s").tolist()
+        )
         if not T[0] <= low <= high <= T[-1]:
             raise InputError(
                 f"scaled_to(periods): the target has {T[0]:g} to {T[-1]:g} s; found {low:g} to {high:g} s"
@@ -184,13 +190,13 @@ class GroundMotion:
             raise InputError("scaled_to: this motion has no response to scale; is it all zero?")
         return replace(self, scale=self.scale * float(np.exp(np.mean(np.log(loglog(T, S, grid) / own)))))
 
-    def spectrum(self, periods: ArrayLike | None = None, damping: float = 0.05) -> ResponseSpectrum:
+    def spectrum(self, periods: ArrayLike | None = None, damping: float | str = 0.05) -> ResponseSpectrum:
         """Return its response spectrum.
 
         Parameters
         ----------
         periods
-            Natural periods [s], increasing; 100 from 0.02 to 10 s unless given.
+            Natural periods [s] or texts, increasing; 100 from 0.02 to 10 s unless given.
         damping
             Ratio.
         """

@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
 from bondloop.program.quantity import Meaning, Role, channels_of
+from bondloop.program.ranges import instant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,16 +167,17 @@ class Record:
         same = self.channels_of(role, kind=kind)
         return next((n for n in same if self.meanings[n].interface == interface), None)
 
-    def between(self, start: float, end: float) -> Record:
+    def between(self, start: float | str, end: float | str) -> Record:
         """Return the part with start <= time <= end; the arrays are views.
 
         Parameters
         ----------
         start, end
-            Times in s on the record's own axis, both included; what lies outside the record is ignored,
-            and nothing between them gives a record of no samples.
+            Times on the record's own axis, in s or as texts, ``"50 ms"``; both are included, and infinities are
+            before and after all. Nothing between them gives a record of no samples.
         """
-        first, last = np.searchsorted(self.time, start, "left"), np.searchsorted(self.time, end, "right")
+        first = np.searchsorted(self.time, instant(start, "between(start)"), "left")
+        last = np.searchsorted(self.time, instant(end, "between(end)"), "right")
         part = slice(int(first), int(last))
         channels = {name: values[part] for name, values in self.channels.items()}
         return replace(self, time=self.time[part], channels=channels)

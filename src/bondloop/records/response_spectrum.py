@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE, Range, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,7 +62,7 @@ class ResponseSpectrum:
 
     def at(self, period: ArrayLike) -> NDArray[np.float64]:
         """Return the pseudo-acceleration at a ``period`` in s, linear between logarithms; refused outside."""
-        return loglog(self.periods, self.pseudo_acceleration, period)
+        return loglog(self.periods, self.pseudo_acceleration, si_array(period, "at(period)", "s"))
 
 
 def loglog(x: NDArray[np.float64], y: NDArray[np.float64], at: ArrayLike) -> NDArray[np.float64]:
@@ -83,17 +84,17 @@ def checked_periods(periods: ArrayLike | None) -> NDArray[np.float64]:
     """Return increasing positive periods; 100 from 0.02 to 10 s unless given."""
     if periods is None:
         return np.geomspace(0.02, 10.0, 100)
-    try:
-        T = np.atleast_1d(np.asarray(periods, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(f"periods: expected numbers in s; found {periods!r:.60}") from None
+    T = np.atleast_1d(si_array(periods, "periods", "s"))
     if T.ndim != 1 or not T.size or not np.all(np.isfinite(T)) or np.any(T <= 0) or np.any(np.diff(T) <= 0):
         raise InputError(f"periods: expected increasing times above 0 in s; found {periods!r:.60}")
     return T
 
 
 def response_spectrum(
-    acceleration: ArrayLike, sample_period: float, periods: ArrayLike | None = None, damping: float = 0.05
+    acceleration: ArrayLike,
+    sample_period: float | str,
+    periods: ArrayLike | None = None,
+    damping: float | str = 0.05,
 ) -> ResponseSpectrum:
     """Return the response spectrum of an acceleration of the ground, or of a floor.
 
@@ -106,11 +107,11 @@ def response_spectrum(
     acceleration
         In m/s², shape (n,).
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"5 ms"``.
     periods
-        Natural periods in s, increasing; 100 from 0.02 to 10 s unless given.
+        Natural periods in s or as texts, increasing; 100 from 0.02 to 10 s unless given.
     damping
-        Ratio, from 0 to below 1.
+        Ratio, from 0 to below 1, or text: ``"5 %"``.
 
     Examples
     --------
@@ -123,13 +124,11 @@ def response_spectrum(
     a = np.asarray(acceleration, dtype=float)
     if a.ndim != 1 or a.size < 2 or not np.isfinite(a).all():
         raise InputError("a response spectrum needs an acceleration of at least two finite samples")
-    if not (np.isfinite(sample_period) and sample_period > 0):
-        raise InputError(f"sample_period: expected a time above 0; found {sample_period!r:.40}")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping: expected a ratio from 0 to below 1; found {damping!r:.40}")
+    h = POSITIVE.check(sample_period, "sample_period", "s")
+    zeta = Range(least=0.0, below=1.0).check(damping, "damping", "1")
     T = checked_periods(periods)
-    peaks = np.array([_peaks(a, float(sample_period), float(period), float(damping)) for period in T])
-    return ResponseSpectrum(T, float(damping), *peaks.T)
+    peaks = np.array([_peaks(a, h, float(period), zeta) for period in T])
+    return ResponseSpectrum(T, zeta, *peaks.T)
 
 
 def _peaks(a: NDArray[np.float64], h: float, period: float, zeta: float) -> tuple[float, float, float]:
