@@ -159,12 +159,16 @@ def test_the_signature_is_that_of_the_names_in_their_order():
     [
         ({"overrun": "ignore"}, "overrun must be"),
         ({"retreat": -1.0}, "retreat must be finite"),
-        ({"steps": float("inf")}, "steps must be finite"),
+        ({"steps": float("inf")}, "steps: expected a finite number"),
+        ({"stale": 2.5}, "stale must be a whole number"),
+        ({"frozen": "10 ms"}, "frozen: expected a number without a unit"),
+        ({"priority": 100}, "priority must be at most 99"),
+        ({"cpu": -1}, "cpu must be finite and not negative"),
     ],
 )
 def test_options_that_make_no_sense(given, words):
     with pytest.raises(InputError, match=words):
-        LoopOptions(**given).arguments()
+        LoopOptions(**given)
 
 
 def test_a_table_that_is_missing(programs):

@@ -80,7 +80,7 @@ def test_it_is_no_option_of_the_loop_alone(test):
     with pytest.raises(InputError, match="gap is part of the test"):
         prepare(test, 0.1, options={"gap": 1.0})
     with pytest.raises(InputError, match="gap must be positive"):
-        LoopOptions(gap=0.0).arguments()
+        LoopOptions(gap=0.0)
     for word in ("hot", "bare"):  # they are for measuring, not for a test
         with pytest.raises(InputError, match=f"unknown option '{word}' of the loop"):
             prepare(test, 0.1, options={word: 1})

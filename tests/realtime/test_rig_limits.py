@@ -128,7 +128,7 @@ def test_no_policy_for_late_ticks_turns_the_trip_off(limited, policy):
         ({"stale": 0}, "stale must be 1 tick or more: there is no value for never"),
         ({"overrun_limit": 0}, r"deadline\): expected a number of late ticks in a row, 1 or more"),
         ({"supervisor": 0.0}, "does not go on for ever without one"),
-        ({"retreat": 1e300}, r"retreat\): expected a number above 0 and at most 3600"),
+        ({"retreat": 1e300}, "retreat must be at most 3600"),
         ({"stale": 10**12}, "stale must be at most 2e"),
     ],
 )

@@ -33,13 +33,12 @@ def test_a_way_is_refused_or_told_as_it_is(text):
     value = float(text)
     for name, least_is_good in (("retreat", False), ("approach", True)):
         good = value <= LONGEST and (value >= 0 if least_is_good else value > 0)
-        options = LoopOptions(**{name: value})
         if good:
-            words = options.arguments()
+            words = LoopOptions(**{name: value}).arguments()
             assert float(words[words.index(f"--{name}") + 1]) == value
         else:
             with pytest.raises(InputError, match=name):
-                options.arguments()
+                LoopOptions(**{name: value})
 
 
 @drawn

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
+from bondloop.hybrid.rehearsal import run_length
 from bondloop.hybrid.run import rehearse
 from bondloop.program.call import Call
 from bondloop.program.expr import Const, Expr, Var
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["run_pseudo_dynamic"]
 
 
-def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float, rig: Movable) -> Run:
+def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float | str, rig: Movable) -> Run:
     """Run a pseudo-dynamic test on a rig that another process moves, in real time or without a clock.
 
     The scheme is executed here. Each displacement that it commands goes to the rig, which ramps there, holds,
@@ -35,7 +36,7 @@ def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float, rig: Movable) ->
     test
         With a scheme that commands displacements, on `bondloop.rigs.RampHold`.
     seconds
-        Length of the test, in the structure's time.
+        Length of the test, in the structure's time, or text, ``"2 min"``.
     rig
         A `RemoteRig`, or a `RehearsedRig` in this process.
 
@@ -76,7 +77,7 @@ def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float, rig: Movable) ->
     moved.rig = _Elsewhere(test.rig, rig)  # type: ignore[assignment]
     on_rig = copy.copy(test)  # described as the test that it is, with the tick of the other
     on_rig.__dict__["_writer"] = PseudoDynamicTick(moved)
-    return rehearse(on_rig, seconds, backend="numpy")
+    return rehearse(on_rig, run_length(seconds), backend="numpy")
 
 
 class _Elsewhere:

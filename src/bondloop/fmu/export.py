@@ -19,6 +19,7 @@ from bondloop.errors import CompileError, InputError
 from bondloop.fmu.definition import definition_c
 from bondloop.fmu.model_description import About, build_description, model_description
 from bondloop.fmu.variables import tick_variables
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +44,7 @@ def write_tick_fmu(  # noqa: PLR0913 - each is one thing that the file holds
     version: int = 3,
     name: str = "",
     table: NDArray[np.float64] | None = None,
-    seconds: float = 10.0,
+    seconds: float | str = 10.0,
     tangent: Tick | None = None,
     kind: Literal["CoSimulation", "ModelExchange"] = "CoSimulation",
     starts: Mapping[str, float] | None = None,
@@ -64,7 +65,7 @@ def write_tick_fmu(  # noqa: PLR0913 - each is one thing that the file holds
     table
         The tabulated signals, a row a tick: the tick's first inputs.
     seconds
-        Length of the experiment.
+        Length of the experiment, or text, ``"2 min"``.
     tangent
         The tick of directional derivatives, in model exchange.
     kind
@@ -77,6 +78,7 @@ def write_tick_fmu(  # noqa: PLR0913 - each is one thing that the file holds
     """
     if version not in VERSIONS:
         raise InputError(f"FMUs are written for FMI 2 or 3; found version {version!r}")
+    length = POSITIVE.check(seconds, "seconds", "s")
     path = Path(path)
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file, such as rig.fmu")
@@ -90,7 +92,7 @@ def write_tick_fmu(  # noqa: PLR0913 - each is one thing that the file holds
     token = f"{{{uuid.uuid5(_NAMESPACE, digest.hex())}}}"
     files["definition.c"] = definition_c(tick, variables, token, rows, tables, tangent, period=period)
     about = About(
-        name or tick.name, tick.name, token, kind, period, seconds,
+        name or tick.name, tick.name, token, kind, period, length,
         sorted(f for f in files if f.endswith(".c")), tangent is not None,
     )  # fmt: skip
     contents: dict[str, bytes] = {

@@ -14,7 +14,7 @@ from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
 from bondloop.program.kinds import in_python, same
-from bondloop.program.ranges import is_truth, number
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from bondloop.hybrid.run import Run
@@ -204,13 +204,12 @@ class Rehearsable(ABC):
             What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
             parameters by the first sample for which they hold.
         """
+        from bondloop.hybrid.rehearsal import run_length
         from bondloop.hybrid.run import rehearse
 
-        if isinstance(seconds, str) or is_truth(seconds):
-            seconds = number(seconds, "seconds", "s")
         return rehearse(
             self,
-            self.length if seconds is None else seconds,
+            self.length if seconds is None else run_length(seconds),
             backend=backend,
             every=every,
             progress=progress,

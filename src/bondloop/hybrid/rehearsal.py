@@ -12,6 +12,7 @@ import numpy as np
 
 from bondloop.compile import Runner
 from bondloop.errors import InputError
+from bondloop.program.ranges import number
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.safety.channel_names import CAUSE
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.program.one_step import Point
 
-__all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "steps_of", "trip"]
+__all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "run_length", "steps_of", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
@@ -37,6 +38,29 @@ to find the size of a knock is run again as the beginning of what follows, and w
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
+
+
+def run_length(seconds: float | str) -> float:
+    """Return the length of a run in s.
+
+    Parameters
+    ----------
+    seconds
+        As a number, or as text.
+
+    Examples
+    --------
+    >>> run_length("2 min")
+    120.0
+    >>> run_length(0)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: the length of a run must be positive and finite; found 0 s
+    """
+    endless = isinstance(seconds, float) and not np.isfinite(seconds)
+    length = float(seconds) if endless else number(seconds, "seconds", "s")
+    if not 0 < length < np.inf:
+        raise InputError(f"the length of a run must be positive and finite; found {length:g} s")
+    return length
 
 
 def steps_of(seconds: float, period: float) -> int:
@@ -57,9 +81,7 @@ def steps_of(seconds: float, period: float) -> int:
     Traceback (most recent call last):
     bondloop.errors.InputError: a run of 1e+300 s has 1e+303 ticks of 0.001 s; at most 1,000,000,000 are ...
     """
-    if not 0 < seconds < np.inf:
-        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
-    ticks = seconds / period
+    ticks = run_length(seconds) / period
     if not ticks < MOST:
         raise InputError(
             f"a run of {seconds:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "

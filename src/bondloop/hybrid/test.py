@@ -577,7 +577,7 @@ class HybridTest(Checkable):
         """The computer's half of the tick: what the sensors read is among its inputs, the last ones."""
         return self._computer_built[0]
 
-    def rig_tick(self, period: float | None = None) -> Tick:
+    def rig_tick(self, period: float | str | None = None) -> Tick:
         """Return the emulated rig's half of the tick: commands in, what the sensors read out.
 
         Parameters
@@ -586,8 +586,10 @@ class HybridTest(Checkable):
             Seconds between ticks: the test's own where none is given (then the two halves together are the
             test's tick), or that of a rig that runs at a rate of its own, in one step a tick.
         """
-        rig = self.rig if period is None else replace(self.rig, substeps=1)
-        return rig_tick(rig, self.rig_system, period or self.period, f"{self.name}_rig")
+        if period is None:
+            return rig_tick(self.rig, self.rig_system, self.period, f"{self.name}_rig")
+        step = POSITIVE.check(period, "period", "s")
+        return rig_tick(replace(self.rig, substeps=1), self.rig_system, step, f"{self.name}_rig")
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -690,13 +692,13 @@ class HybridTest(Checkable):
         # Until something is set, a test does what it would do if nothing could be.
         return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)
 
-    def realtime(self, seconds: float, **options: Any) -> Run:
+    def realtime(self, seconds: float | str | None, **options: Any) -> Run:
         """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.
 
         Parameters
         ----------
         seconds
-            Length of the run.
+            Length of the run, or text, ``"2 min"``; None: until it is stopped.
         **options
             As of `bondloop.realtime.run_realtime`: ``link="udp://127.0.0.1:5005"``, ``priority=80``, ...
         """

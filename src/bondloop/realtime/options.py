@@ -1,12 +1,19 @@
-"""How a loop and a rig run: what their executables are told."""
+"""How a loop and a rig run: what their executables are told.
+
+Times are in s, or texts with a unit (``"20 ms"``). Everything is looked at where it is given, so that an
+executable is told numbers, and none that make no sense.
+"""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 from bondloop.errors import InputError
+from bondloop.program.described import Parameter
+from bondloop.program.ranges import number
 
 __all__ = ["LoopOptions", "RigOptions"]
 
@@ -14,6 +21,8 @@ LONGEST_WAY = 3600.0
 """Seconds of the way to the first command, or to the safe one: a stop that takes longer is none."""
 LARGEST = 2e9
 """Of any other option, in ticks or seconds: the executive counts in nanoseconds, in 64 bits."""
+HIGHEST = 99
+"""Of the priorities of SCHED_FIFO."""
 
 
 @dataclass(frozen=True)
@@ -102,34 +111,47 @@ class LoopOptions:
     cpu: int | None = None
     lock_memory: bool = True
     awake: bool = False
-    spin: float = 0.0
-    phase: float = 0.0
+    spin: Parameter = Parameter(0.0, unit="s")
+    phase: Parameter = Parameter(0.0, unit="s")
     overrun: Literal["count", "hold", "trip"] = "count"
     overrun_limit: int = 0
     catch_up: int = 0
-    gap: float = 0.02
+    gap: Parameter = Parameter(0.02, unit="s")
     stale: int = 20
     frozen: int = 0
-    supervisor: float = 2.0
-    operator_loss: float = 0.0
+    supervisor: Parameter = Parameter(2.0, unit="s")
+    operator_loss: Parameter = Parameter(0.0, unit="s")
     machine: bool = False
     inactive: bool = False
-    approach: float = 0.0
+    approach: Parameter = Parameter(0.0, unit="s")
     key: str = field(default="", repr=False)
-    retreat: float = 1.0
+    retreat: Parameter = Parameter(1.0, unit="s")
     hold: bool = False
-    timeout: float = 1.0
-    poll: float = 0.0
+    timeout: Parameter = Parameter(1.0, unit="s")
+    poll: Parameter = Parameter(0.0, unit="s")
     slots: int = 8192
     parameters: dict[str, float] = field(default_factory=dict)
     hot: bool = False
     bare: int = 0
 
-    def arguments(self) -> list[str]:
-        """Return the arguments of the executable."""
+    def __post_init__(self) -> None:
         if self.overrun not in ("count", "hold", "trip"):
             raise InputError(f"overrun must be 'count', 'hold' or 'trip'; found {self.overrun!r}")
-        numbers = {
+        _set_counts(
+            self, "steps", "priority", "cpu", "overrun_limit", "catch_up", "stale", "frozen", "slots", "bare"
+        )
+        values = {name: number(value, f"parameter '{name}'") for name, value in self.parameters.items()}
+        object.__setattr__(self, "parameters", values)
+        _refuse_bounds({name[2:]: value for name, value in self._numbers().items()} | {"cpu": self.cpu or 0})
+        if self.stale < 1:
+            raise InputError(f"stale must be 1 tick or more: there is no value for never; found {self.stale}")
+        if not self.retreat > 0:
+            raise InputError("retreat: the way to the safe position takes more than 0 s; found 0 s, a jump")
+        if self.gap == 0:
+            raise InputError("gap must be positive: a loop that stood still does not go on; found 0 s")
+
+    def _numbers(self) -> dict[str, float]:
+        return {
             "--steps": self.steps,
             "--priority": self.priority,
             "--cpu": -1 if self.cpu is None else self.cpu,
@@ -149,20 +171,11 @@ class LoopOptions:
             "--slots": self.slots,
             "--bare": self.bare,
         }
-        for name, value in numbers.items():
-            if not math.isfinite(value) or (value < 0 and name != "--cpu"):
-                raise InputError(f"{name[2:]} must be finite and not negative; found {value}")
-            most = LONGEST_WAY if name in ("--retreat", "--approach") else LARGEST
-            if value > most:
-                raise InputError(f"{name[2:]} must be at most {most:g}; found {value:g}")
-        if self.stale < 1:
-            raise InputError(f"stale must be 1 tick or more: there is no value for never; found {self.stale}")
-        if not self.retreat > 0:
-            raise InputError("retreat must be positive: a way to the safe command in no time is a jump")
-        if self.gap == 0:
-            raise InputError("gap must be positive: a loop that stood still does not go on; found 0 s")
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the executable."""
         words = ["--link", self.link, "--overrun", self.overrun]
-        words += [text for name, value in numbers.items() for text in (name, repr(value))]
+        words += [text for name, value in self._numbers().items() for text in (name, repr(value))]
         switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
         switches.update(machine=self.machine, inactive=self.inactive, arm=self.arm)
         words += [f"--{name}" for name, is_on in switches.items() if is_on]
@@ -194,15 +207,44 @@ class RigOptions:
     """
 
     link: str = "shm://rig"
-    timeout: float = 1.0
+    timeout: Parameter = Parameter(1.0, unit="s")
     priority: int = 0
     cpu: int | None = None
-    spin: float = 0.0
+    spin: Parameter = Parameter(0.0, unit="s")
     fault: str = ""
     key: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        _set_counts(self, "priority", "cpu")
+        numbers = {"priority": self.priority, "cpu": self.cpu or 0, "spin": self.spin}
+        _refuse_bounds(numbers | {"timeout": self.timeout})
+        if not self.timeout > 0:
+            raise InputError("timeout must be positive: the rig would never wait for a command; found 0 s")
 
     def arguments(self) -> list[str]:
         """Return the arguments of the executable."""
         words = ["--link", self.link, "--timeout", repr(self.timeout), "--priority", str(self.priority)]
         words += ["--cpu", str(-1 if self.cpu is None else self.cpu), "--spin", repr(self.spin)]
         return words + (["--fault", self.fault] if self.fault else [])
+
+
+def _set_counts(options: LoopOptions | RigOptions, *names: str) -> None:
+    """Replace whole numbers by Python's; refuse what is none."""
+    for name in names:
+        value = getattr(options, name)
+        if value is None:
+            continue
+        count = number(value, name, "1")
+        if count != int(count):
+            raise InputError(f"{name} must be a whole number; found {value}")
+        object.__setattr__(options, name, int(count))
+
+
+def _refuse_bounds(numbers: dict[str, float]) -> None:
+    """Refuse what is negative, or beyond what the executable can count."""
+    for name, value in numbers.items():
+        if value < 0:
+            raise InputError(f"{name} must be finite and not negative; found {value}")
+        most = {"retreat": LONGEST_WAY, "approach": LONGEST_WAY, "priority": HIGHEST}.get(name, LARGEST)
+        if value > most:
+            raise InputError(f"{name} must be at most {most:g}; found {value:g}")

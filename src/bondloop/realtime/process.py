@@ -21,6 +21,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import BondloopError, InputError
+from bondloop.program.ranges import number
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.keys import with_key
 from bondloop.realtime.mailbox import Mailbox
@@ -114,9 +115,9 @@ class _Child:
         elif self.running:
             self.process.send_signal(number)
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout: float | str | None = None) -> int:
         """Wait for the end, at most ``timeout`` seconds (None: for ever); return the exit code."""
-        return self.process.wait(timeout)
+        return self.process.wait(None if timeout is None else number(timeout, "timeout", "s"))
 
     def _end(self, patience: float) -> None:
         self._wait_for_end(patience)

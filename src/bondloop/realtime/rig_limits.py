@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.hybrid.check import Check
 
-__all__ = ["as_told", "for_a_machine", "machine_options", "refuse_no_retreat"]
+__all__ = ["as_told", "for_a_machine", "machine_options"]
 
 TRIPS = 3.0
 """Tracking error and power at which to trip, against the largest of the rehearsal."""
@@ -138,20 +138,6 @@ def machine_options(test: HybridTest, options: Mapping[str, Any]) -> dict[str, A
             f"{rounded_up(needed):g} s"
         )
     return given
-
-
-def refuse_no_retreat(options: Mapping[str, Any]) -> None:
-    """Refuse a way to the safe position that takes no time: it is a jump.
-
-    >>> refuse_no_retreat({"retreat": 0.0})
-    Traceback (most recent call last):
-    bondloop.errors.InputError: retreat: the way to the safe position takes more than 0 s; found 0 s, a jump
-    """
-    seconds = options.get("retreat")
-    if seconds is not None and not seconds > 0:
-        raise InputError(
-            f"retreat: the way to the safe position takes more than 0 s; found {seconds:g} s, a jump"
-        )
 
 
 def _completed(

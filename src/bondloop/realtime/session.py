@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from bondloop.display import at_work
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-from bondloop.hybrid.rehearsal import steps_of
+from bondloop.hybrid.rehearsal import run_length, steps_of
 from bondloop.hybrid.run import Run, origin
 from bondloop.hybrid.tunables import operated
 from bondloop.program.call import calls
-from bondloop.program.ranges import checked_values
+from bondloop.program.ranges import checked_values, number
 from bondloop.program.tick_json import dump_tick
 from bondloop.realtime.beside import Beside
 from bondloop.realtime.build import LINKS
@@ -35,7 +35,7 @@ from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigP
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
 from bondloop.realtime.recorder import RESERVE
 from bondloop.realtime.recorder_process import Recorders, last_run, merged_files
-from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options, refuse_no_retreat
+from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options
 from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
 from bondloop.realtime.shared import need_linux
 from bondloop.realtime.shipped import drivers_for
@@ -70,10 +70,10 @@ RING_BYTES = 1 << 28
 
 def run_realtime(  # noqa: PLR0913 - each is one decision
     test: HybridTest,
-    seconds: float | None,
+    seconds: float | str | None,
     *,
     link: str = "loopback://",
-    rate: float | None = None,
+    rate: float | str | None = None,
     lock_step: bool = False,
     start_rig: bool = False,
     emulated: bool | None = None,
@@ -97,12 +97,13 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     test
         The test; its coupling must be sampled.
     seconds
-        Length of the run; None: until it is stopped. Tabulated signals then keep their last values.
+        Length of the run, or text, ``"2 min"``; None: until it is stopped. Tabulated signals then keep their
+        last values.
     link
         Where the rig is: ``udp://HOST:PORT``, ``shm://NAME``; ``fmu://rig.fmu``, an FMU in the same process;
         or ``loopback://``, the emulated rig in the same process.
     rate
-        Samples a second, if not the test's own.
+        Samples a second, or text, ``"1 kHz"``, if not the test's own.
     lock_step
         Loop and rig wait for each other instead of following the clock; then the run equals the rehearsal.
     start_rig
@@ -128,7 +129,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     started
         Called once with the name of the telemetry segment, for `Console.attach`.
     **options
-        Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`).
+        Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`);
+        times in s or as texts.
 
     Examples
     --------
@@ -148,10 +150,10 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
 
 def prepare(  # noqa: PLR0913 - each is one decision
     test: HybridTest,
-    seconds: float | None,
+    seconds: float | str | None,
     *,
     link: str = "loopback://",
-    rate: float | None = None,
+    rate: float | str | None = None,
     lock_step: bool = False,
     start_rig: bool = False,
     emulated: bool | None = None,
@@ -179,14 +181,16 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if not hasattr(test, "computer_tick"):
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
     need_linux()  # before a check that may take long
-    if rate is not None and rate != test.rate:
-        test = test.replaced(rate=rate)
+    wanted = test.rate if rate is None else number(rate, "rate", "Hz")
+    if wanted != test.rate:
+        test = test.replaced(rate=wanted)
+    seconds = None if seconds is None else run_length(seconds)
     length = test.length if seconds is None else seconds  # of what can be known beforehand
     steps = steps_of(length, test.period)
     scheme = link.partition("://")[0]
     if emulated is None:
         emulated = start_rig or scheme in ("loopback", "none", "fmu")
-    more = dict(options or {})
+    more = _in_si(options or {})
     if more.get("arm"):
         test = operated(test)
         more.setdefault("hold", True)
@@ -200,7 +204,6 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if start_rig and scheme not in ("udp", "shm"):
         raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
     if not inactive:
-        refuse_no_retreat(more)
         if not emulated:
             test = for_a_machine(test, length, check, link, more)
             more = machine_options(test, more)
@@ -487,21 +490,26 @@ def _row_bytes(test: HybridTest) -> int:
     return 64 + 8 * len(test.computer_tick.channels) + 63
 
 
-def _options(
-    test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any], *, endless: bool = False
-) -> LoopOptions:
-    known = set(LoopOptions.__dataclass_fields__)
+def _in_si(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of the loop with times that are texts in s; refuse what is none, or not the caller's."""
     own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare", "machine", "inactive"}
+    known = sorted(set(LoopOptions.__dataclass_fields__) - own)
     if "gap" in given:
         raise InputError("gap is part of the test: HybridTest(..., gap=...), or --set gap=...")
     for name in given:
-        if name not in known - own:
-            raise InputError(unknown_name("option", name, sorted(known - own), where="the loop"))
+        if name not in known:
+            raise InputError(unknown_name("option", name, known, where="the loop"))
+    made = LoopOptions(**given)
+    return {name: getattr(made, name) for name in given}
+
+
+def _options(
+    test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any], *, endless: bool = False
+) -> LoopOptions:
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
     wanted = 0 if endless else steps
     made = LoopOptions(link=link, steps=wanted, lock_step=lock_step, gap=test.gap, **given)
-    made.arguments()  # what cannot be is said before anything is built
     checked_values(test.computer_tick.parameters, made.parameters, "the loop")
     row_bytes = _row_bytes(test)
     if lock_step:

@@ -61,8 +61,9 @@ static int set_parameter(double *values, const char *text)
     for (long i = 0; i < bl_computer->parameters; ++i)
         if (strlen(bl_computer->parameter_names[i]) == (size_t)(equals - text)
             && strncmp(bl_computer->parameter_names[i], text, (size_t)(equals - text)) == 0) {
-            values[i] = atof(equals + 1);
-            return isfinite(values[i]) ? 0 : -1;
+            char *end;
+            values[i] = strtod(equals + 1, &end);
+            return isfinite(values[i]) && *end == '\0' && end != equals + 1 ? 0 : -1;
         }
     return -1;
 }
@@ -164,7 +165,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
                                                           : BL_OVERRUN_COUNT;
         else if (strcmp(word, "--set") == 0) {
             if (set_parameter(values, value)) {
-                fprintf(stderr, "loop: %s has no such parameter, or the value is not finite: %s\n",
+                fprintf(stderr, "loop: %s has no such parameter, or the value is no finite number: %s\n",
                     bl_computer->name, value);
                 return BL_EXIT_USAGE;
             }

@@ -9,20 +9,50 @@
 #include "platform.h"
 #include "rig.h"
 
-static int usage(void)
+/* What counts in ns, in 64 bits, must not overflow. */
+#define LARGEST 2e9
+
+static int usage(const char *what)
 {
     fprintf(stderr,
         "usage: rig --link udp://HOST:PORT|shm://NAME [--timeout S] [--priority P] [--cpu N] [--spin S]\n"
-        "           [--fault nan|inf|frozen|stop@N] [--once] [--parent PID]\n");
+        "           [--fault nan|inf|frozen|stop@N] [--once] [--parent PID]\n"
+        "rig: %s\n",
+        what);
     return 1;
+}
+
+/* Reads "nan@N"; 0, or -1 for what is no fault. */
+static int read_fault(const char *text, bl_rig_options *options)
+{
+    const struct {
+        const char *word;
+        int fault;
+    } faults[] = {
+        {"nan@", BL_FAULT_NAN}, {"inf@", BL_FAULT_INF}, {"frozen@", BL_FAULT_FROZEN}, {"stop@", BL_FAULT_STOP}};
+    for (size_t j = 0; j < sizeof faults/sizeof faults[0]; ++j) {
+        const size_t length = strlen(faults[j].word);
+        if (strncmp(text, faults[j].word, length) == 0) {
+            char *end;
+            options->fault = faults[j].fault;
+            options->fault_at = strtoll(text + length, &end, 10);
+            return *end != '\0' || end == text + length ? -1 : 0;
+        }
+    }
+    return -1;
 }
 
 int main(int count, char **words)
 {
     const char *url = NULL, *fault = NULL;
-    double timeout = 1.0, spin = 0.0;
+    double timeout = 1.0, spin = 0.0, priority = 0, cpu = -1, parent = 0;
     bl_demands demands = {.priority = 0, .cpu = -1, .lock = 1};
     bl_rig_options options = {.fault = BL_FAULT_NONE};
+    const struct {
+        const char *word;
+        double *number, least, most;
+    } numbers[] = {{"--timeout", &timeout, 0, LARGEST}, {"--priority", &priority, 0, 99}, {"--cpu", &cpu, -1, 1e6},
+        {"--spin", &spin, 0, LARGEST}, {"--parent", &parent, 0, LARGEST}};
     for (int i = 1; i < count; ++i) {
         const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
         if (strcmp(word, "--once") == 0) {
@@ -30,40 +60,42 @@ int main(int count, char **words)
             continue;
         }
         if (value == NULL)
-            return usage();
+            return usage("an option needs a value, or is not known");
         ++i;
+        int known = 0;
+        for (size_t j = 0; j < sizeof numbers/sizeof numbers[0]; ++j)
+            if (strcmp(word, numbers[j].word) == 0) {
+                char *end;
+                *numbers[j].number = strtod(value, &end);
+                if (*end != '\0' || end == value)
+                    return usage("an option has a value that is no number");
+                if (!(*numbers[j].number >= numbers[j].least && *numbers[j].number <= numbers[j].most)) {
+                    fprintf(stderr, "rig: %s must be from %g to %g; found %s\n", word, numbers[j].least,
+                        numbers[j].most, value);
+                    return 1;
+                }
+                known = 1;
+            }
+        if (known)
+            continue;
         if (strcmp(word, "--link") == 0)
             url = value;
-        else if (strcmp(word, "--timeout") == 0)
-            timeout = atof(value);
-        else if (strcmp(word, "--priority") == 0)
-            demands.priority = atoi(value);
-        else if (strcmp(word, "--cpu") == 0)
-            demands.cpu = atoi(value);
-        else if (strcmp(word, "--spin") == 0)
-            spin = atof(value);
         else if (strcmp(word, "--fault") == 0)
             fault = value;
-        else if (strcmp(word, "--parent") == 0)
-            options.parent = atol(value);
         else
-            return usage();
+            return usage("an option is not known");
     }
-    if (url == NULL || !(timeout > 0))
-        return usage();
-    if (fault != NULL) {
-        const char *at = strchr(fault, '@');
-        options.fault = strncmp(fault, "nan@", 4) == 0 ? BL_FAULT_NAN
-            : strncmp(fault, "inf@", 4) == 0           ? BL_FAULT_INF
-            : strncmp(fault, "frozen@", 7) == 0        ? BL_FAULT_FROZEN
-            : strncmp(fault, "stop@", 5) == 0          ? BL_FAULT_STOP
-                                                       : BL_FAULT_NONE;
-        if (options.fault == BL_FAULT_NONE || at == NULL) {
-            fprintf(stderr, "rig: --fault must be nan@N, inf@N, frozen@N or stop@N; found %s\n", fault);
-            return 1;
-        }
-        options.fault_at = atoll(at + 1);
+    if (url == NULL)
+        return usage("--link is needed");
+    if (!(timeout > 0))
+        return usage("--timeout must be positive, in seconds: else the rig never waits for a command");
+    if (fault != NULL && read_fault(fault, &options)) {
+        fprintf(stderr, "rig: --fault must be nan@N, inf@N, frozen@N or stop@N; found %s\n", fault);
+        return 1;
     }
+    demands.priority = (int)priority;
+    demands.cpu = (int)cpu;
+    options.parent = (long)parent;
     bl_listen_to_signals();
     if (options.parent != 0)
         signal(SIGINT, SIG_IGN); /* Ctrl-C is for the loop, which needs the rig on its way to safety */
