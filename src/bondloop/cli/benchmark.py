@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import PART
 from bondloop.display import silent
 from bondloop.errors import InputError
 
@@ -28,7 +29,7 @@ def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         str,
         typer.Option("--record", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."),
     ] = "",
-    scale: Annotated[float, typer.Option("--scale", help="What it is multiplied by.")] = 0.4,
+    scale: Annotated[float, typer.Option("--scale", parser=PART, help="What it is multiplied by.")] = 0.4,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Runs at a time; one a core if left out.")
     ] = None,

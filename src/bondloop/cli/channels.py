@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import RATE, TIME
 from bondloop.cli.tests import find_test
 from bondloop.errors import InputError
 
@@ -36,7 +37,7 @@ Test = Annotated[
     str | None, typer.Option("--test", help="A test whose signals must have channels that fit: name or file.")
 ]
 Link = Annotated[str | None, typer.Option("--link", help="Where the channels are, if not as the file says.")]
-Rate = Annotated[float, typer.Option("--rate", help="Samples a second.")]
+Rate = Annotated[float, typer.Option("--rate", parser=RATE, help="Samples a second.")]
 Driver = Annotated[
     list[Path] | None, typer.Option("--driver", help="C file of a driver of your own; repeatable.")
 ]
@@ -86,7 +87,7 @@ def show(  # noqa: PLR0913, PLR0917 - an argument an option
     test: Test = None,
     link: Link = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="How long; until Ctrl-C if left out.")
+        float | None, typer.Option("--seconds", parser=TIME, help="How long; until Ctrl-C if left out.")
     ] = None,
     rate: Rate = 100.0,
     driver: Driver = None,
@@ -157,7 +158,7 @@ def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
     file: File,
     name: Name,
     to: Annotated[str, typer.Option("--to", help="Where to, such as '5 mm': within the limits of the file.")],
-    hold: Annotated[float, typer.Option("--hold", help="Seconds to stay there.")] = 1.0,
+    hold: Annotated[float, typer.Option("--hold", parser=TIME, help="Seconds to stay there.")] = 1.0,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     link: Link = None,
     rate: Rate = 100.0,

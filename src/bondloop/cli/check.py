@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.display import at_work
@@ -22,7 +23,8 @@ __all__ = ["check"]
 def check(
     source: TestSource,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
     ] = None,
     settings: Setting = None,
     figure: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.display import at_work
@@ -33,7 +34,9 @@ def c(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; made if there is none.")],
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="Length of tabulated signals; the test's own if left out."),
+        typer.Option(
+            "--seconds", parser=TIME, help="Length of tabulated signals; the test's own if left out."
+        ),
     ] = None,
     settings: Setting = None,
     force: Annotated[
@@ -78,7 +81,9 @@ def fmu(
     version: Annotated[int, typer.Option("--version", metavar="3|2", help="Version of FMI.")] = 3,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="Length of tabulated signals; the test's own if left out."),
+        typer.Option(
+            "--seconds", parser=TIME, help="Length of tabulated signals; the test's own if left out."
+        ),
     ] = None,
     sources_only: Annotated[
         bool, typer.Option("--sources-only", help="Leave out the binary for this platform.")

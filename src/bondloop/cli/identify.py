@@ -10,6 +10,7 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.identify_matrix import matrix_of, tell_matrix, watch
+from bondloop.cli.quantities import RATE, TIME
 from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         str, typer.Option("--hold", help="The input between samples: zero (held) or first (straight).")
     ] = "zero",
     max_delay: Annotated[
-        float | None, typer.Option("--max-delay", help="Longest delay to look for, in seconds.")
+        float | None, typer.Option("--max-delay", parser=TIME, help="Longest delay to look for, in seconds.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Samples a second, for a file without time stamps.")
+        float | None,
+        typer.Option("--rate", parser=RATE, help="Samples a second, for a file without time stamps."),
     ] = None,
     out: Annotated[
         Path | None,

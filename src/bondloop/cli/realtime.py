@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import MICROSECONDS, RATE, TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.display import at_work
@@ -28,7 +29,8 @@ __all__ = ["realtime", "run_file"]
 def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
     ] = None,
     forever: Annotated[
         bool, typer.Option("--forever", help="Run until it is stopped, by Ctrl-C or from a console.")
@@ -42,11 +44,14 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     operator_loss: Annotated[
         float | None,
         typer.Option(
-            "--operator-loss", help="Seconds without an operator's console after which it retreats."
+            "--operator-loss",
+            parser=TIME,
+            help="Seconds without an operator's console after which it retreats.",
         ),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Samples a second; the test's own if left out.")
+        float | None,
+        typer.Option("--rate", parser=RATE, help="Samples a second; the test's own if left out."),
     ] = None,
     link: Annotated[
         str | None,
@@ -71,7 +76,10 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     awake: Annotated[
         bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
     ] = False,
-    spin: Annotated[float, typer.Option("--spin", help="Microseconds to stay awake before each tick.")] = 0.0,
+    spin: Annotated[
+        float,
+        typer.Option("--spin", parser=MICROSECONDS, help="Microseconds to stay awake before each tick."),
+    ] = 0.0,
     emulated: Annotated[
         bool | None,
         typer.Option(
@@ -98,12 +106,13 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     ] = None,
     approach: Annotated[
         float | None,
-        typer.Option("--approach", help="Seconds of the way to the first command of a machine."),
+        typer.Option("--approach", parser=TIME, help="Seconds of the way to the first command of a machine."),
     ] = None,
     retreat: Annotated[
         float | None,
         typer.Option(
             "--retreat",
+            parser=TIME,
             help="Seconds of the way to the safe position; the interlock's if left out, 1 if there is none.",
         ),
     ] = None,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson
+from bondloop.cli.quantities import RATE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
 from bondloop.errors import InputError
@@ -25,7 +26,9 @@ def rig(  # noqa: PLR0913, PLR0917 - an argument an option
     rate: Annotated[
         float | None,
         typer.Option(
-            "--rate", help="Steps a second of the rig, a multiple of the test's; its own if left out."
+            "--rate",
+            parser=RATE,
+            help="Steps a second of the rig, a multiple of the test's; its own if left out.",
         ),
     ] = None,
     lock_step: Annotated[

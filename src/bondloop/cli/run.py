@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import RunSource, Setting, find_test, length_of
 from bondloop.display import at_work, silent
@@ -26,7 +27,8 @@ __all__ = ["run"]
 def run(
     source: RunSource,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
     ] = None,
     settings: Setting = None,
     backend: Annotated[

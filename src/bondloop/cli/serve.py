@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import TIME
 from bondloop.cli.realtime import run_file
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
@@ -52,7 +53,7 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
     cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the loop keeps to.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
     idle: Annotated[
-        float, typer.Option("--idle", help="Seconds of silence after which the test is ended.")
+        float, typer.Option("--idle", parser=TIME, help="Seconds of silence after which the test is ended.")
     ] = 600.0,
     settings: Setting = None,
     out: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import RATE
 
 __all__ = ["show"]
 
@@ -22,7 +23,8 @@ def show(
     ],
     time: Annotated[str | None, typer.Option("--time", help="The channel that holds the time.")] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Samples a second, for a file without time stamps.")
+        float | None,
+        typer.Option("--rate", parser=RATE, help="Samples a second, for a file without time stamps."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

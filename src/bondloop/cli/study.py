@@ -12,6 +12,7 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.cases import Cases
+from bondloop.cli.quantities import TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
@@ -90,7 +91,8 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     ] = False,
     settings: Setting = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Length of each run; the test's own if left out.")
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of each run; the test's own if left out."),
     ] = None,
     backend: Annotated[
         str,

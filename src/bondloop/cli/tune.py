@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.quantities import PART, TIME
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.cli.tune_rigs import tune_rigs
@@ -36,10 +37,11 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         typer.Option("--family", help="Try only this family of compensators; repeatable."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Length of a rehearsal; the test's own if left out.")
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of a rehearsal; the test's own if left out."),
     ] = None,
     budget: Annotated[
-        float, typer.Option("--budget", help="Seconds in which settings are tried and checked.")
+        float, typer.Option("--budget", parser=TIME, help="Seconds in which settings are tried and checked.")
     ] = 120.0,
     over: Annotated[
         list[str] | None,
@@ -56,7 +58,9 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             "--setting", metavar="NAME=LOW..HIGH", help="With --over: what is set, and between what."
         ),
     ] = None,
-    quantile: Annotated[float, typer.Option("--quantile", help="With --over: which one.")] = 0.95,
+    quantile: Annotated[
+        float, typer.Option("--quantile", parser=PART, help="With --over: which one.")
+    ] = 0.95,
     samples: Annotated[int, typer.Option("--samples", help="With --over: rigs for each setting.")] = 128,
     generations: Annotated[
         int, typer.Option("--generations", help="With --over: how often new settings are tried.")
