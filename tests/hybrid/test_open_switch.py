@@ -4,6 +4,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, bond
+from bondloop.errors import InputError
 from bondloop.hybrid import Switches
 from bondloop.safety import Interlock, Limits, Switch
 
@@ -64,3 +65,10 @@ def test_the_interlock_is_named():
 )
 def test_what_stays_within_its_limits_is_not(test):
     assert not said(test())
+
+
+@pytest.mark.parametrize("name", ["displacement", "force"])
+@pytest.mark.parametrize("wrong", ["1 s", 1.0, None])
+def test_what_is_no_switch_is_refused(name, wrong):
+    with pytest.raises(InputError, match=rf"Switches\({name}\): expected a switch"):
+        Switches(**{name: wrong})
