@@ -70,5 +70,5 @@ def test_what_stays_within_its_limits_is_not(test):
 @pytest.mark.parametrize("name", ["displacement", "force"])
 @pytest.mark.parametrize("wrong", ["1 s", 1.0, None])
 def test_what_is_no_switch_is_refused(name, wrong):
-    with pytest.raises(InputError, match=rf"Switches\({name}\): expected a switch"):
+    with pytest.raises(InputError, match=rf"Switches\({name}\): expected bondloop.safety.Switch"):
         Switches(**{name: wrong})

@@ -186,7 +186,7 @@ def test_names_and_phrases():
         (lambda u, y: fit_time(0 * u, y, T, "G2", start="rest"), "input is zero throughout"),
         (lambda u, y: fit_time(u, np.where(y > 1, np.nan, y), T, "G2"), "output is nan at sample"),
         (lambda u, y: fit_time(u[:-1], y, T, "G2"), "same number of samples"),
-        (lambda u, y: fit_time(u, y, 0.0, "G2"), "sample period must be positive"),
+        (lambda u, y: fit_time(u, y, 0.0, "G2"), "sample_period: expected a number above 0"),
         (lambda u, y: fit_time(u, y, T, "G2", start="middle"), "start must be"),
     ],
 )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,9 @@ AS_GOOD = 0.02
 """Peaks this close to the highest count as equal; a sine repeats every period and noise must not choose."""
 
 
-def delay(desired: ArrayLike, actual: ArrayLike, sample_period: float, longest: float | None = None) -> float:
+def delay(
+    desired: ArrayLike, actual: ArrayLike, sample_period: float | str, longest: float | str | None = None
+) -> float:
     """Return the delay of `actual` behind `desired` [s]; positive: the actual motion lags.
 
     The lag k at which the correlation coefficient of the overlapping parts::
@@ -35,9 +38,9 @@ def delay(desired: ArrayLike, actual: ArrayLike, sample_period: float, longest: 
     desired, actual
         Signals, shape (n,).
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"1 ms"``.
     longest
-        Lags beyond this are not looked at [s]; a quarter of the record unless given.
+        Lags beyond this, in s or as text, are not looked at; a quarter of the record unless given.
 
     Returns
     -------
@@ -53,11 +56,11 @@ def delay(desired: ArrayLike, actual: ArrayLike, sample_period: float, longest: 
     >>> round(delay(y, x, 1e-3), 5)
     -0.0075
     """
-    period = positive("sample_period", sample_period)
+    period = POSITIVE.check(sample_period, "sample_period", "s")
     x, y = same_length(desired=desired, actual=actual)
     if x.size < 4:
         raise InputError(f"a delay needs at least 4 samples; found {x.size}")
-    reach = x.size // 4 if longest is None else round(positive("longest", longest) / period)
+    reach = x.size // 4 if longest is None else round(POSITIVE.check(longest, "longest", "s") / period)
     reach = min(max(reach, 1), x.size // 2)
     rho = correlation(x, y, reach + 1)
     if not np.isfinite(rho).any():

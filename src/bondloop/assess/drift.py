@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.assess.tracking import rms
 from bondloop.display import brief
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,7 +51,7 @@ class Vibration:
     __repr__ = brief
 
 
-def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0) -> float:
+def vibration_frequency(motion: ArrayLike, sample_period: float | str, rates: int = 0) -> float:
     """Return the frequency [Hz] below and above which half of abs(v a), velocity times acceleration, lies.
 
     In a displacement even a small drift outweighs everything, in an acceleration the noise does; with X(ω)
@@ -62,7 +63,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0)
     motion
         Shape (n,).
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"1 ms"``.
     rates
         How often it is a displacement's rate: 0 for a displacement, 1 for a velocity, 2 for an acceleration
         or a force. In a velocity that jumps the same weight would find the jumps alone.
@@ -78,7 +79,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0)
     >>> round(vibration_frequency(1e-3 * np.sin(2 * np.pi * 4 * t) + 5 * t**2 + 2, 1e-3))
     4
     """
-    period = positive("sample_period", sample_period)
+    period = POSITIVE.check(sample_period, "sample_period", "s")
     (x,) = same_length(motion=motion)
     # Tapered, or the slopes at its ends would look like high frequencies.
     tapered = _without_parabola(x) * np.sin(np.pi * (np.arange(x.size) + 0.5) / x.size) ** 2
@@ -98,7 +99,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0)
 
 
 def vibration(
-    sample_period: float, desired: ArrayLike, *others: ArrayLike, rates: int = 0
+    sample_period: float | str, desired: ArrayLike, *others: ArrayLike, rates: int = 0
 ) -> Vibration | None:
     """Return signals without mean and drift: all of them less what is slow for the first of them.
 
@@ -109,7 +110,7 @@ def vibration(
     Parameters
     ----------
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"1 ms"``.
     desired
         The motion that tells what is slow, shape (n,).
     *others
@@ -132,7 +133,7 @@ def vibration(
     >>> vibration(1e-3, t, t) is None
     True
     """
-    period = positive("sample_period", sample_period)
+    period = POSITIVE.check(sample_period, "sample_period", "s")
     names = [f"signal {i}" for i in range(1 + len(others))]
     signals = same_length(**dict(zip(names, (desired, *others), strict=True)))
     x = signals[0]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, ratio, same_length
+from bondloop.assess.samples import ratio, same_length
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,7 +47,7 @@ def work(force: ArrayLike, displacement: ArrayLike) -> NDArray[np.float64]:
 
 
 def energy_error(
-    force: ArrayLike, physical_velocity: ArrayLike, numerical_velocity: ArrayLike, sample_period: float
+    force: ArrayLike, physical_velocity: ArrayLike, numerical_velocity: ArrayLike, sample_period: float | str
 ) -> NDArray[np.float64]:
     """Return E(t) = ∫F (v_P − v_N) dt [J] up to each sample, by the trapezoidal rule.
 
@@ -60,14 +61,14 @@ def energy_error(
     physical_velocity, numerical_velocity
         Of the specimen and of the numerical half in m/s.
     sample_period
-        In s.
+        In s, or text: ``"1 ms"``.
 
     Examples
     --------
     >>> energy_error([2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [0.5, 0.5, 0.5], 0.1).round(12).tolist()
     [0.0, 0.1, 0.2]
     """
-    period = positive("sample_period", sample_period)
+    period = POSITIVE.check(sample_period, "sample_period", "s")
     f, v_p, v_n = same_length(
         force=force, physical_velocity=physical_velocity, numerical_velocity=numerical_velocity
     )
@@ -95,7 +96,7 @@ def energy_error_of_motion(force: ArrayLike, desired: ArrayLike, actual: ArrayLi
 
 
 def normalised_energy_error(
-    force: ArrayLike, physical_velocity: ArrayLike, numerical_velocity: ArrayLike, sample_period: float
+    force: ArrayLike, physical_velocity: ArrayLike, numerical_velocity: ArrayLike, sample_period: float | str
 ) -> float:
     """Return ∫F (v_P − v_N) dt / ∫abs(F v_N) dt: the energy error over the energy exchanged, at the end.
 
@@ -108,17 +109,18 @@ def normalised_energy_error(
     physical_velocity, numerical_velocity
         Of the specimen and of the numerical half in m/s.
     sample_period
-        In s.
+        In s, or text: ``"1 ms"``.
 
     Examples
     --------
     >>> round(normalised_energy_error([2.0, 2.0], [1.0, 1.0], [0.8, 0.8], 0.1), 12)
     0.25
     """
-    error = float(energy_error(force, physical_velocity, numerical_velocity, sample_period)[-1])
+    period = POSITIVE.check(sample_period, "sample_period", "s")
+    error = float(energy_error(force, physical_velocity, numerical_velocity, period)[-1])
     f, v_n = same_length(force=force, numerical_velocity=numerical_velocity)
     power = np.abs(f * v_n)
-    return ratio(error, float(np.sum(0.5 * (power[1:] + power[:-1])) * sample_period))
+    return ratio(error, float(np.sum(0.5 * (power[1:] + power[:-1])) * period))
 
 
 def normalised_energy_error_of_motion(force: ArrayLike, desired: ArrayLike, actual: ArrayLike) -> float:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -39,9 +40,9 @@ class FrequencyIndex:
 def frequency_evaluation_index(
     desired: ArrayLike,
     actual: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     power: float = 2.0,
-    highest: float | None = None,
+    highest: float | str | None = None,
 ) -> FrequencyIndex:
     r"""Return amplitude and delay as means over the spectrum, weighted by what was desired.
 
@@ -58,11 +59,11 @@ def frequency_evaluation_index(
     desired, actual
         Signals, shape (n,).
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"1 ms"``.
     power
         The exponent l.
     highest
-        Frequencies above this [Hz] are left out; half the sample rate unless given.
+        Frequencies above this [Hz, or text] are left out; half the sample rate unless given.
 
     Returns
     -------
@@ -82,10 +83,11 @@ def frequency_evaluation_index(
     >>> round(index.amplitude, 9), round(index.delay, 9), round(index.frequency, 9)
     (0.9, 0.004, 5.0)
     """
-    period = positive("sample_period", sample_period)
+    period = POSITIVE.check(sample_period, "sample_period", "s")
     x, y = same_length(desired=desired, actual=actual)
     frequencies = np.fft.rfftfreq(x.size, period)
-    kept = slice(1, None if highest is None else int(np.searchsorted(frequencies, highest, "right")))
+    top = np.inf if highest is None else number(highest, "highest", "Hz")
+    kept = slice(1, int(np.searchsorted(frequencies, top, "right")))
     nothing = FrequencyIndex(float("nan"), float("nan"), float("nan"))
     largest = np.abs(x).max()
     if largest == 0 or not np.isfinite(largest):
@@ -131,7 +133,9 @@ class Response:
         return -self.phase / (2 * np.pi * self.frequency)
 
 
-def response_at(desired: ArrayLike, actual: ArrayLike, sample_period: float, frequency: float) -> Response:
+def response_at(
+    desired: ArrayLike, actual: ArrayLike, sample_period: float | str, frequency: float | str
+) -> Response:
     """Return gain and phase at one frequency from the Fourier coefficients over whole periods.
 
     The last whole periods of the record are used, so that a starting transient weighs least. With a whole
@@ -143,9 +147,9 @@ def response_at(desired: ArrayLike, actual: ArrayLike, sample_period: float, fre
     desired, actual
         Samples of both signals.
     sample_period
-        In s.
+        In s, or text: ``"1 ms"``.
     frequency
-        In Hz.
+        In Hz, or text.
 
     Examples
     --------
@@ -155,7 +159,10 @@ def response_at(desired: ArrayLike, actual: ArrayLike, sample_period: float, fre
     >>> round(found.gain, 9), round(found.phase, 9)
     (0.5, -0.25)
     """
-    period, f = positive("sample_period", sample_period), positive("frequency", frequency)
+    period, f = (
+        POSITIVE.check(sample_period, "sample_period", "s"),
+        POSITIVE.check(frequency, "frequency", "Hz"),
+    )
     x, y = same_length(desired=desired, actual=actual)
     if f >= 0.5 / period:
         raise InputError(f"{f:g} Hz is not below half the sample rate ({0.5 / period:g} Hz)")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bondloop.records import Record
 
-__all__ = ["FEWEST", "LARGEST", "finite_part", "mean_period", "positive", "ratio", "same_length"]
+__all__ = ["FEWEST", "LARGEST", "finite_part", "mean_period", "ratio", "same_length"]
 
 LARGEST = 1e150
 """Beyond this a product of two values overflows: a run is measured up to there."""
@@ -41,13 +41,6 @@ def same_length(**signals: ArrayLike) -> list[NDArray[np.float64]]:
     if next(iter(shapes)) == (0,):
         raise InputError(f"{', '.join(arrays)}: no samples")
     return list(arrays.values())
-
-
-def positive(what: str, value: float) -> float:
-    """Return a positive, finite number, or say what was given."""
-    if not (np.isfinite(value) and value > 0):
-        raise InputError(f"{what} must be positive and finite; found {value!r}")
-    return float(value)
 
 
 def ratio(part: float, whole: float) -> float:

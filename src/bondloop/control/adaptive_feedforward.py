@@ -21,6 +21,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Var, select
 from bondloop.program.quantity import Quantity, Role
+from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 
@@ -102,7 +103,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         """Return the units of the coefficients inside: L^j/j!."""
         return [self.largest_delay**j / math.factorial(j) for j in range(self.order + 1)]
 
-    def initial(self, period: float = 0.0) -> list[float]:
+    def initial(self, period: float | str = 0.0) -> list[float]:
         """Return the first coefficients, with what the motion is to be ahead by, within their bounds.
 
         Those of a pure delay are t^j/j!, those of a process its inverse's.
@@ -112,6 +113,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         period
             The sample period in s, of which `ahead` is a multiple; 0 leaves that out.
         """
+        period = NOT_NEGATIVE.check(period, "period", "s")
         series = [self.delay**j / math.factorial(j) for j in range(self.order + 1)]
         if self.process is not None:
             series = inverse_series(self.process, self.order, "process")

@@ -17,6 +17,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
+from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
 
@@ -110,8 +111,9 @@ class AdaptivePrediction(PolynomialPrediction):
                 f"{self.largest_gain:g}; change least_gain or largest_gain"
             )
 
-    def initial(self, period: float = 0.0) -> tuple[float, float]:
+    def initial(self, period: float | str = 0.0) -> tuple[float, float]:
         """Return the first gain and delay; `ahead` is in units of ``period`` [s], and 0 leaves it out."""
+        period = NOT_NEGATIVE.check(period, "period", "s")
         gain, lag = self.gain, self.gain * self.delay
         if self.process is not None:
             gain, lag = inverse_series(self.process, 1, "AdaptivePrediction(process)")

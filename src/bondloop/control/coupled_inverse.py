@@ -17,6 +17,7 @@ from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
+from bondloop.program.ranges import POSITIVE, si_array
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update
 from bondloop.program.zeros import transmission_zeros
@@ -146,11 +147,12 @@ class CoupledInverse(Compensator):
         """Return the factor of a difference: a motion at the bandwidth then has differences of its size."""
         return 1 / (2 * np.pi * self.bandwidth * period)
 
-    def coefficients(self, period: float) -> NDArray[np.float64]:
+    def coefficients(self, period: float | str) -> NDArray[np.float64]:
         """Return the coefficients for a sample period in s, shape (actuators, demands, features)."""
+        period = POSITIVE.check(period, "period", "s")
         return np.array(_fitted(self, period))
 
-    def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
+    def response(self, frequency: ArrayLike, period: float | str) -> NDArray[np.complex128]:
         """Return commands per demands at frequencies in Hz, shape (frequencies, actuators, demands).
 
         Parameters
@@ -160,10 +162,11 @@ class CoupledInverse(Compensator):
         period
             The sample period in s.
         """
-        features = self._features(frequency, period)
+        period = POSITIVE.check(period, "period", "s")
+        features = self._features(si_array(frequency, "frequency", "Hz"), period)
         return np.asarray(np.einsum("fm,ijm->fij", features, self.coefficients(period)))
 
-    def error(self, frequency: ArrayLike, period: float) -> NDArray[np.float64]:
+    def error(self, frequency: ArrayLike, period: float | str) -> NDArray[np.float64]:
         """Return how far motion per demand is from 1 (and from 0, of the others) at frequencies in Hz.
 
         For the model itself; the largest entry at each frequency.
@@ -175,7 +178,9 @@ class CoupledInverse(Compensator):
         period
             The sample period in s.
         """
-        moved = self._sampled(frequency, period) @ self.response(frequency, period)
+        period = POSITIVE.check(period, "period", "s")
+        f = si_array(frequency, "frequency", "Hz")
+        moved = self._sampled(f, period) @ self.response(f, period)
         return np.asarray(np.abs(moved - np.eye(moved.shape[-1])).max(axis=(1, 2)))
 
     def _fit(self, period: float) -> NDArray[np.float64]:

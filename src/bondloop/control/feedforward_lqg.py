@@ -13,6 +13,7 @@ from bondloop.control.discrete_filter import DiscreteFilter
 from bondloop.control.tracking_feedback import TrackingFeedback
 from bondloop.errors import InputError
 from bondloop.program.described import Parameter
+from bondloop.program.ranges import POSITIVE
 from bondloop.transfer.held_input import hold_late
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class FeedforwardLQG(TrackingFeedback):
     corner: Parameter = Parameter(1.0, above=0, unit="Hz")
     noise: Parameter = Parameter(2e-5, above=0, unit=("m", "rad"))
 
-    def model(self, period: float) -> tuple[Array, Array, Array]:
+    def model(self, period: float | str) -> tuple[Array, Array, Array]:
         """Return F, G and C of the deviations: the model's states, commands on their way, the disturbance.
 
         Parameters
@@ -89,6 +90,7 @@ class FeedforwardLQG(TrackingFeedback):
         period
             The sample period in s.
         """
+        period = POSITIVE.check(period, "period", "s")
         A, B, C, _, scale = self.process.scaled_space()
         samples = round(self.process.delay / period, 9)  # no state for what is not there but for rounding
         held = hold_late(A, B, period * scale, samples * period * scale)
@@ -113,7 +115,7 @@ class FeedforwardLQG(TrackingFeedback):
         F[-1, -1] = math.exp(-2 * math.pi * self.corner * period)
         return F, G, np.concatenate([C, np.zeros(late + 1)])
 
-    def gains(self, period: float) -> tuple[Array, Array]:
+    def gains(self, period: float | str) -> tuple[Array, Array]:
         """Return K of the regulator, and M by which a measurement corrects the estimate.
 
         Parameters
@@ -138,7 +140,7 @@ class FeedforwardLQG(TrackingFeedback):
         K = (G @ P @ F) / (self.effort + G @ P @ G)
         return K, S @ C / (C @ S @ C + 1.0)
 
-    def feedback(self, period: float) -> DiscreteFilter:
+    def feedback(self, period: float | str) -> DiscreteFilter:
         """Return observer and regulator as one filter of the tracking error.
 
         Parameters

@@ -17,6 +17,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr
+from bondloop.program.ranges import POSITIVE, si_array
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class InverseModel(Compensator):
         times = [-i * period for i in range(max(highest, 2) + 1)]
         return [fit_weights(times, len(times) - 1, self.ahead * period, d) for d in range(highest + 1)]
 
-    def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
+    def response(self, frequency: ArrayLike, period: float | str) -> NDArray[np.complex128]:
         """Return the ratio of command to demand at frequencies in Hz, for a sample period in s.
 
         Parameters
@@ -130,7 +131,8 @@ class InverseModel(Compensator):
         period
             The sample period in s.
         """
-        f = np.asarray(frequency, dtype=float)
+        period = POSITIVE.check(period, "period", "s")
+        f = si_array(frequency, "frequency", "Hz")
         s = 2j * np.pi * f
         quotient, left = self._parts()
         differences = self._differences(period)

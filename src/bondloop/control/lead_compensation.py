@@ -12,6 +12,7 @@ from bondloop.control.linear_filter import LinearFilter, rational
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const
+from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +61,7 @@ class LeadCompensation(Compensator):
         lag = self.delay / (self.ratio - 1)
         return rational([self.ratio * lag, 1.0], [lag, 1.0]) if lag else rational([1.0], [1.0])
 
-    def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
+    def response(self, frequency: ArrayLike, period: float | str) -> NDArray[np.complex128]:
         """Return the ratio of command to demand at frequencies in Hz, for a sample period in s.
 
         Parameters
@@ -70,7 +71,8 @@ class LeadCompensation(Compensator):
         period
             The sample period in s.
         """
-        return self._filter().response(frequency, period)[..., 0]
+        period = POSITIVE.check(period, "period", "s")
+        return self._filter().response(si_array(frequency, "frequency", "Hz"), period)[..., 0]
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002
         """Return the command."""

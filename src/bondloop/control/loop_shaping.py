@@ -13,7 +13,7 @@ from bondloop.control.linear_filter import LinearFilter
 from bondloop.control.tracking_feedback import TrackingFeedback
 from bondloop.errors import InputError
 from bondloop.program.described import Parameter
-from bondloop.program.ranges import POSITIVE
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
@@ -118,8 +118,9 @@ class LoopShaping(TrackingFeedback):
         if self.weight.delay:
             raise InputError(f"LoopShaping(weight): a weight has no delay; found {self.weight.delay:g} s")
 
-    def shaped(self, period: float) -> tuple[Array, Array, Array]:
+    def shaped(self, period: float | str) -> tuple[Array, Array, Array]:
         """Return A, B and C of process and weight in series, with the hold of a sample period in s."""
+        period = NOT_NEGATIVE.check(period, "period", "s")
         late = replace(self.process, delay=self.process.delay + period / 2)
         blocks = [_space(self.weight), *(_space(part) for part in late.factors(PADE))]
         whole = blocks[0]
@@ -127,7 +128,7 @@ class LoopShaping(TrackingFeedback):
             whole = _series(whole, block)
         return whole[0], whole[1], whole[2]
 
-    def riccati(self, period: float) -> tuple[Array, Array]:
+    def riccati(self, period: float | str) -> tuple[Array, Array]:
         """Return X and Z: A'X + XA - XBB'X + C'C = 0, AZ + ZA' - ZC'CZ + BB' = 0.
 
         Parameters
@@ -154,7 +155,7 @@ class LoopShaping(TrackingFeedback):
             solutions.append(np.asarray(X, dtype=float))
         return solutions[0], solutions[1]
 
-    def robustness(self, period: float) -> float:
+    def robustness(self, period: float | str) -> float:
         """Return ε_max: 0.3 is a good loop, below 0.2 the bandwidth asks too much.
 
         Parameters
@@ -165,7 +166,7 @@ class LoopShaping(TrackingFeedback):
         X, Z = self.riccati(period)
         return float(1 / np.sqrt(1 + np.max(np.linalg.eigvals(X @ Z).real)))
 
-    def continuous(self, period: float) -> LinearFilter:
+    def continuous(self, period: float | str) -> LinearFilter:
         """Return the filter from the tracking error to the feedback's command in continuous time.
 
         Parameters
@@ -183,7 +184,7 @@ class LoopShaping(TrackingFeedback):
         robust = (A + H @ C + B @ K, H, K, np.zeros((1, 1)))
         return LinearFilter(*_series(robust, _space(self.weight)))
 
-    def feedback(self, period: float) -> DiscreteFilter:
+    def feedback(self, period: float | str) -> DiscreteFilter:
         """Return the filter from the tracking error to the feedback's part of the command.
 
         Parameters
@@ -191,6 +192,7 @@ class LoopShaping(TrackingFeedback):
         period
             The sample period in s.
         """
+        period = POSITIVE.check(period, "period", "s")
         with np.errstate(all="ignore"):
             matrices = self.continuous(period).discrete(period)
         if not all(np.all(np.isfinite(matrix)) for matrix in matrices):

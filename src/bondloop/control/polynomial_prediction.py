@@ -16,6 +16,7 @@ from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const
+from bondloop.program.ranges import POSITIVE, number, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -82,7 +83,7 @@ class PolynomialPrediction(Compensator):
                 f"points; found {self.points}"
             )
 
-    def ticks(self, period: float) -> tuple[int, ...]:
+    def ticks(self, period: float | str) -> tuple[int, ...]:
         """Return how many sample periods [s] ago the points are, newest first.
 
         Parameters
@@ -95,6 +96,7 @@ class PolynomialPrediction(Compensator):
         >>> PolynomialPrediction(0.005, span=0.01, points=10).ticks(0.001)
         (0, 1, 2, 3, 4, 6, 7, 8, 9, 10)
         """
+        period = POSITIVE.check(period, "period", "s")
         spacing = self.span / max(self.points - 1, 1)
         if spacing < period * (1 - 1e-9):
             least = (self.points - 1) * period
@@ -106,7 +108,9 @@ class PolynomialPrediction(Compensator):
             )
         return tuple(int(i * spacing / period + 0.5 + 1e-9) for i in range(self.points))
 
-    def weights(self, period: float, derivative: int = 0, ahead: float | None = None) -> NDArray[np.float64]:
+    def weights(
+        self, period: float | str, derivative: int = 0, ahead: float | str | None = None
+    ) -> NDArray[np.float64]:
         """Return the weights of the points, newest first.
 
         Parameters
@@ -118,10 +122,15 @@ class PolynomialPrediction(Compensator):
         ahead
             How far ahead in s; the delay where none is given.
         """
+        period = POSITIVE.check(period, "period", "s")
         times = [-n * period for n in self.ticks(period)]
-        return fit_weights(times, self.order, self.delay if ahead is None else ahead, derivative)
+        return fit_weights(
+            times, self.order, self.delay if ahead is None else number(ahead, "ahead", "s"), derivative
+        )
 
-    def response(self, frequency: ArrayLike, period: float, derivative: int = 0) -> NDArray[np.complex128]:
+    def response(
+        self, frequency: ArrayLike, period: float | str, derivative: int = 0
+    ) -> NDArray[np.complex128]:
         """Return gain and phase relative to the perfect prediction, as complex numbers.
 
         ``sum_j w_j exp(-i w t_j)`` divided by ``(i w)^derivative exp(i w delay)``: du Bois 2010, Figure 15,
@@ -136,7 +145,8 @@ class PolynomialPrediction(Compensator):
         derivative
             0 for the prediction, 1 for its rate, and so on.
         """
-        s = 2j * np.pi * np.asarray(frequency, dtype=float)
+        period = POSITIVE.check(period, "period", "s")
+        s = 2j * np.pi * si_array(frequency, "frequency", "Hz")
         ago = np.array(self.ticks(period)) * period
         found = np.exp(-s[..., None] * ago) @ self.weights(period, derivative)
         perfect = s**derivative * np.exp(s * self.delay)
@@ -144,7 +154,7 @@ class PolynomialPrediction(Compensator):
         ratio = np.where(still, 1.0, found / np.where(still, 1.0, perfect))
         return np.asarray(ratio, dtype=complex)
 
-    def amplification(self, period: float, derivative: int = 0) -> float:
+    def amplification(self, period: float | str, derivative: int = 0) -> float:
         """Return the largest error that errors of 1 in the samples can make: the sum of all |weights|.
 
         Parameters

@@ -23,6 +23,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
 
@@ -146,8 +147,9 @@ class RecursiveFir(Compensator):
             return np.asarray(self.covariance * np.eye(self.taps))
         return np.array(self.covariance)
 
-    def first_taps(self, period: float) -> NDArray[np.float64]:
+    def first_taps(self, period: float | str) -> NDArray[np.float64]:
         """Return the taps at the beginning for a sample period in s, within their bounds."""
+        period = POSITIVE.check(period, "period", "s")
         to_series, to_taps = self._series(period)
         if self.initial is not None:
             series = to_series @ self.initial

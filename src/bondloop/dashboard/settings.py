@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bondloop.errors import InputError
+from bondloop.program.ranges import number
 
 __all__ = ["Absence", "Settings", "Subject"]
 
@@ -25,8 +26,8 @@ class Absence:
 
     Examples
     --------
-    >>> Absence.parsed("30,retreat")
-    Absence(seconds=30.0, then='retreat')
+    >>> Absence.parsed("30,retreat") == Absence.parsed("0.5 min,retreat")
+    True
     >>> Absence.parsed("soon")
     Traceback (most recent call last):
     bondloop.errors.InputError: --no-operator: expected SECONDS,retreat or SECONDS,nothing; found 'soon'
@@ -38,10 +39,10 @@ class Absence:
     @classmethod
     def parsed(cls, text: str) -> Absence:
         """Return what a ``text`` of the form ``SECONDS,retreat`` or ``SECONDS,nothing`` stands for."""
-        number, _, then = text.partition(",")
+        length, _, then = text.partition(",")
         try:
-            seconds = float(number)
-        except ValueError:
+            seconds = number(length.strip(), "--no-operator", "s")
+        except InputError:
             seconds = -1.0
         if not 0 < seconds < 86400 or then.strip() not in ("retreat", "nothing"):
             raise InputError(

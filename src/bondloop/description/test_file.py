@@ -17,6 +17,7 @@ from bondloop.description.toml_lines import lines_of, with_lines
 from bondloop.description.toml_text import parsed, toml_text
 from bondloop.display import brief
 from bondloop.errors import BondloopError, FaultsError, InputError
+from bondloop.hybrid.rehearsal import run_length
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
 from bondloop.program.annotations import annotation_of, read_annotation
@@ -226,7 +227,8 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
     path
         Where to write it; Python files are named relative to its folder, or to the working folder.
     seconds
-        How long it is to run; by default what the file said that the test was read from, if it was.
+        How long it is to run, in s or as text, ``"2 min"``; by default what the file said that the test was
+        read from, if it was.
 
     Raises
     ------
@@ -244,12 +246,12 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
         )
         words = [f"{test.arguments['name']} cannot be written to a file:", *faults, remedy]
         raise InputError("\n  ".join(words))
-    seconds = test.seconds if seconds is None else POSITIVE.check(seconds, "seconds", "s")
-    if seconds is not None:
+    length = test.seconds if seconds is None else run_length(seconds)
+    if length is not None:
         document = {
             "test": document.pop("test"),
             "name": document.pop("name"),
-            "seconds": seconds,
+            "seconds": length,
             **document,
         }
     text = toml_text(document)

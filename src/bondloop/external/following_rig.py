@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.external.answer import Answer, RigFaultError
 from bondloop.external.first_stiffness import first_stiffness
+from bondloop.program.ranges import number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.substructure.external_half import ExternalHalf
 
@@ -143,7 +144,7 @@ class FollowingRig(ABC):
                 raise InputError(f"found a displacement of {x:.4g} m; the rig may move by ±{stroke:.4g} m")
         return wanted
 
-    def move_to(self, displacements: Sequence[float], seconds: float | None = None) -> Answer:
+    def move_to(self, displacements: Sequence[float], seconds: float | str | None = None) -> Answer:
         """Move the rig, and return what it answers with.
 
         Without `seconds` it goes to the displacements, rests, and reads the force: ramp and hold. With
@@ -166,6 +167,7 @@ class FollowingRig(ABC):
         wanted = np.array(self.check(displacements))
         self._expect_sound()
         if seconds is not None:
+            seconds = number(seconds, "seconds", "s")
             if not 0 <= seconds <= self.half.patience:
                 raise InputError(
                     f"a step of {seconds:g} s was asked for; expected 0 to {self.half.patience:g} s, the "

@@ -11,6 +11,7 @@ from typing import Self
 from bondloop.errors import InputError
 from bondloop.external.answer import Answer, RigFaultError
 from bondloop.external.plain_packets import MOST_TEXT, Kind, Reply, Request, State
+from bondloop.units import quantity
 
 __all__ = ["RemoteRig"]
 
@@ -29,7 +30,7 @@ class RemoteRig:
     address
         ``"udp://HOST:PORT"``.
     timeout
-        Seconds to wait for an answer to a move, which takes as long as the rig does.
+        Seconds, or text, to wait for an answer to a move, which takes as long as the rig does.
     again
         Seconds after which a request is sent again: packets may be lost. It moves the rig once.
 
@@ -40,12 +41,13 @@ class RemoteRig:
     bondloop.errors.InputError: no rig answers at udp://127.0.0.1:1; start it with: bondloop serve ...
     """
 
-    def __init__(self, address: str, *, timeout: float = 60.0, again: float = 1.0) -> None:
+    def __init__(self, address: str, *, timeout: float | str = 60.0, again: float | str = 1.0) -> None:
         scheme, _, place = address.partition("://")
         host, _, port = place.rpartition(":")
         if scheme != "udp" or not host or not port.isdigit() or not 0 < int(port) < 65536:
             raise InputError(f"expected udp://HOST:PORT; found {address!r:.60}")
-        self.address, self._timeout, self._again = address, timeout, again
+        self.address = address
+        self._timeout, self._again = _seconds(timeout, "timeout"), _seconds(again, "again")
         self._sequence = 0
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -64,7 +66,7 @@ class RemoteRig:
     def __repr__(self) -> str:
         return f"<RemoteRig {self.name!r} at {self.address}>"
 
-    def move_to(self, displacements: Sequence[float], seconds: float | None = None) -> Answer:
+    def move_to(self, displacements: Sequence[float], seconds: float | str | None = None) -> Answer:
         """Move the rig, and return what it answers with.
 
         Parameters
@@ -81,7 +83,8 @@ class RemoteRig:
         RigFaultError
             It has come to its safe state.
         """
-        return self._ask(Kind.MOVE, tuple(float(x) for x in displacements), seconds).answer
+        length = None if seconds is None else _seconds(seconds, "seconds")
+        return self._ask(Kind.MOVE, tuple(float(x) for x in displacements), length).answer
 
     def close(self) -> None:
         """End the test, and let go of the rig."""
@@ -129,3 +132,13 @@ class RemoteRig:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _seconds(value: float | str, what: str) -> float:
+    """Return a time in s; by `bondloop.units`, which needs nothing but Python."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return quantity(value, "s")
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None

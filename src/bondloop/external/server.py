@@ -15,6 +15,7 @@ from bondloop.errors import InputError
 from bondloop.external.generic_client import SIZES_BYTES, GenericClientSession
 from bondloop.external.plain_packets import Request
 from bondloop.external.plain_session import PlainSession, refusal
+from bondloop.program.ranges import instant
 
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig
@@ -99,15 +100,16 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         transport: Literal["udp", "tcp"] = "udp",
-        idle: float = 600.0,
-        greeting: float = GREETING,
+        idle: float | str = 600.0,
+        greeting: float | str = GREETING,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         if protocol not in PROTOCOLS:
             raise InputError(f"expected the protocol {' or '.join(PROTOCOLS)}; found {protocol!r:.40}")
         if transport == "tcp" and protocol == "plain":
             raise InputError("the plain protocol is spoken over UDP; leave --tcp out")
-        if not idle > 0:  # nor is what is no number
+        idle, greeting = instant(idle, "idle"), instant(greeting, "greeting")
+        if not idle > 0:
             raise InputError(f"expected seconds of silence above 0 (--idle); found {idle:g}")
         self.rig, self.protocol, self._idle, self._tell = rig, protocol, idle, say
         self._greeting, rig.protocol = greeting, f"{protocol} over {transport.upper()}"

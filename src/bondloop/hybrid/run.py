@@ -213,8 +213,8 @@ class Run:
         path: str | Path,
         *,
         structure: str | None = None,
-        start: float = 0.0,
-        end: float = np.inf,
+        start: float | str = 0.0,
+        end: float | str = np.inf,
         speed: float = 1.0,
         fps: int = 25,
         scale: float | None = None,
@@ -229,7 +229,7 @@ class Run:
             Which, by the path of its names, ``"numerical.frame"``; the first by default. All its nodes'
             displacements must be recorded, ``record="numerical.frame.*.displacement"``.
         start, end
-            Part of the run in s.
+            Part of the run, in s or as text.
         speed
             How many times faster than life.
         fps

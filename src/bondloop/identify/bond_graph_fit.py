@@ -22,6 +22,7 @@ from bondloop.identify.fit_time import checked
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.residuals import ResidualTests, check_residuals
 from bondloop.identify.sensitivity_run import SensitivityRun
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.system import System
 from bondloop.transfer.base import OUT, transfer_system
 from bondloop.transfer.thin_products import dot
@@ -88,7 +89,7 @@ def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     model: Model | System,
     inputs: Mapping[str, ArrayLike],
     outputs: Mapping[str, ArrayLike],
-    sample_period: float,
+    sample_period: float | str,
     free: Mapping[str, tuple[float, float]],
     *,
     hold: str = "zero",
@@ -139,7 +140,8 @@ def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     system = _system(model)
     paths = list(free)
     low, high = _bounds(system, free)
-    u, y = _signals(system, inputs, outputs, sample_period)
+    sample_period = POSITIVE.check(sample_period, "sample_period", "s")
+    u, y = _signals(system, inputs, outputs)
     names = list(y)
     measured = np.array([y[name] for name in names])
     weight = 1 / np.std(measured, axis=1)
@@ -204,7 +206,7 @@ def _bounds(system: System, free: Mapping[str, tuple[float, float]]) -> tuple[Ar
 
 
 def _signals(
-    system: System, inputs: Mapping[str, ArrayLike], outputs: Mapping[str, ArrayLike], period: float
+    system: System, inputs: Mapping[str, ArrayLike], outputs: Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     if not inputs or not outputs:
         raise InputError("give at least one input and one output, each by name with its samples")
@@ -212,9 +214,9 @@ def _signals(
         if name not in system.inputs:
             raise InputError(unknown_name("input", name, system.inputs, where=system.name))
     first = next(iter(inputs.values()))
-    y = {name: checked(first, values, period)[1] for name, values in outputs.items()}
+    y = {name: checked(first, values)[1] for name, values in outputs.items()}
     measured = next(iter(outputs.values()))
-    u = {name: checked(values, measured, period)[0] for name, values in inputs.items()}
+    u = {name: checked(values, measured)[0] for name, values in inputs.items()}
     return u, y
 
 

@@ -15,6 +15,7 @@ from bondloop.errors import InputError
 from bondloop.identify.channel_faults import LEVELS, clipping, constant, held, slow_rows, slowly_held
 from bondloop.identify.time_grid import find_grid
 from bondloop.measurements import read_measurements, sampling_of
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +111,7 @@ class Contents:
 
 
 def read_contents(
-    path: str | os.PathLike[str], time: str | None = None, rate: float | None = None
+    path: str | os.PathLike[str], time: str | None = None, rate: float | str | None = None
 ) -> Contents:
     r"""Tell what is in a file of measurements.
 
@@ -138,7 +139,7 @@ def read_contents(
 def contents_of(
     found: Measurements,
     time: str | None = None,
-    rate: float | None = None,
+    rate: float | str | None = None,
     measured: Collection[str] | None = None,
 ) -> Contents:
     """Tell what measurements hold.
@@ -153,12 +154,13 @@ def contents_of(
         The channels that a sensor made: what is computed may rest, turn and stand still as it likes, and only
         its missing samples are doubtful. All channels unless given.
     """
+    every = None if rate is None else POSITIVE.check(rate, "rate", "Hz")
     notes = list(found.notes)
     name: str | None = None
     words, samples, start, end = "not known", None, None, None
     try:
         sampling = sampling_of(found, time, rate_given=rate is not None)
-        name, rate = sampling.name, rate or sampling.rate
+        name, every = sampling.name, every or sampling.rate
         notes += sampling.notes
         words = (
             f"'{name}'" if name else "the clock of its rows" if sampling.stamps is not None else "the rate"
@@ -168,14 +170,14 @@ def contents_of(
             start, end = float(sampling.stamps[0]), float(sampling.stamps[-1])
             grid = find_grid(sampling.stamps)
             notes += grid.warnings
-            rate = rate or float(f"{1 / grid.sample_period:.6g}")
+            every = every or float(f"{1 / grid.sample_period:.6g}")
     except InputError as error:
         notes.append(str(error))
     sizes = {values.size for key, values in found.channels.items() if key != name}
     if samples is None and len(sizes) == 1:
         samples = next(iter(sizes))
-        if rate:
-            start, end = 0.0, (samples - 1) / rate
+        if every:
+            start, end = 0.0, (samples - 1) / every
     if len(sizes | ({samples} - {None})) > 1:
         counts = ", ".join(f"{key} {v.size:,}" for key, v in list(found.channels.items())[:12])
         notes.append(f"its channels have different lengths: {counts}")
@@ -185,7 +187,7 @@ def contents_of(
         if key != name
     )
     return Contents(
-        found.source, found.kind, channels, samples, rate, start, end, words, tuple(notes), dict(found.texts)
+        found.source, found.kind, channels, samples, every, start, end, words, tuple(notes), dict(found.texts)
     )
 
 

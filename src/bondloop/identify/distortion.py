@@ -24,7 +24,7 @@ STRONG = (0.1, 0.15, 15.0)
 
 
 def harmonic_distortion(
-    signal: ArrayLike, frequency: float, sample_period: float, harmonics: int = 10
+    signal: ArrayLike, frequency: float | str, sample_period: float | str, harmonics: int = 10
 ) -> float:
     """Return the total harmonic distortion of a steady periodic signal: rms of harmonics over fundamental.
 

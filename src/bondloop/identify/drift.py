@@ -19,6 +19,7 @@ from bondloop.errors import InputError
 from bondloop.identify.fit_time import checked
 from bondloop.identify.residuals import autocovariance
 from bondloop.program.described import number
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -102,7 +103,7 @@ class Drift:
 def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     command: ArrayLike,
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     process: Process,
     *,
     window: float | str = 1.0,
@@ -143,7 +144,8 @@ def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     """
     from scipy.stats import norm
 
-    u, y = checked(command, output, sample_period)
+    sample_period = POSITIVE.check(sample_period, "sample_period", "s")
+    u, y = checked(command, output)
     length = round(number(window, "window", "s") / sample_period)
     late, gain = number(tolerated_delay, "tolerated_delay", "s"), float(tolerated_gain)
     if length < 20:

@@ -13,6 +13,7 @@ from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process_fit import ProcessFit, process_fit
 from bondloop.identify.starting_values import Lines, rational_starts
 from bondloop.identify.structure import Structure, structure
+from bondloop.program.ranges import NOT_NEGATIVE, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,8 +47,8 @@ def fit_frequency(
     *,
     coherence: ArrayLike | None = None,
     weight: ArrayLike | None = None,
-    held_period: float = 0.0,
-    max_delay: float | None = None,
+    held_period: float | str = 0.0,
+    max_delay: float | str | None = None,
 ) -> ProcessFit:
     """Fit a process model to a frequency response; the weighted complex error is least.
 
@@ -87,21 +88,20 @@ def lines_to_fit(
     *,
     coherence: ArrayLike | None = None,
     weight: ArrayLike | None = None,
-    held_period: float = 0.0,
+    held_period: float | str = 0.0,
 ) -> Lines:
     """Return a measured response as checked lines, sorted by frequency; parameters as for `fit_frequency`."""
-    f, H = np.asarray(frequency, dtype=float), np.asarray(response, dtype=complex)
-    if not (np.isfinite(held_period) and held_period >= 0):
-        raise InputError(f"held_period: expected a time from 0 up, in s; found {held_period}")
+    f, H = si_array(frequency, "frequency", "Hz"), np.asarray(response, dtype=complex)
+    hold = NOT_NEGATIVE.check(held_period, "held_period", "s")
     w = _checked(f, H, coherence, weight)
     order = np.argsort(f)
     f, H, w = f[order], H[order], w[order]
-    held = np.asarray(np.sinc(f * held_period) * np.exp(-1j * np.pi * f * held_period), dtype=complex)
+    held = np.asarray(np.sinc(f * hold) * np.exp(-1j * np.pi * f * hold), dtype=complex)
     return Lines(f, held, H, w, ends=False)
 
 
 def fit_response(
-    lines: Lines, wanted: Structure, max_delay: float | None = None, also: Sequence[Array] = ()
+    lines: Lines, wanted: Structure, max_delay: float | str | None = None, also: Sequence[Array] = ()
 ) -> ProcessFit:
     """Fit a structure to the lines of a measured response.
 
@@ -176,13 +176,11 @@ def _checked(f: Array, H: Complex, coherence: ArrayLike | None, weight: ArrayLik
     return w
 
 
-def longest_delay(lines: Lines, given: float | None) -> float:
+def longest_delay(lines: Lines, given: float | str | None) -> float:
     """Return the upper bound of the delay: all of the phase at the highest frequency."""
     f, H = lines.frequency, lines.output / lines.input
     if given is not None:
-        if not 0 <= given < np.inf:
-            raise InputError(f"max_delay must not be negative; found {given} s")
-        return float(given)
+        return NOT_NEGATIVE.check(given, "max_delay", "s")
     phase = np.unwrap(np.angle(H))
     phase -= 2 * np.pi * np.round(phase[0] / (2 * np.pi))
     return float(1.5 * np.max(np.abs(phase) / (2 * np.pi * f)) + 0.05 / f[-1])

@@ -25,6 +25,7 @@ from bondloop.identify.residuals import check_residuals
 from bondloop.identify.search import grown
 from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
 from bondloop.identify.structure import Structure, structure
+from bondloop.program.ranges import POSITIVE, number
 from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
 from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
 
@@ -44,13 +45,13 @@ ENOUGH = 10_000
 def fit_time(
     command: ArrayLike,
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     model: Structure | str,
     *,
     hold: str = "zero",
     start: str = "free",
     offset: bool = True,
-    max_delay: float | None = None,
+    max_delay: float | str | None = None,
 ) -> ProcessFit:
     """Fit a process model to a record.
 
@@ -59,7 +60,7 @@ def fit_time(
     command, output
         Samples of input and output, shape (n,).
     sample_period
-        Seconds between samples.
+        Seconds between samples, or text: ``"1 ms"``.
     model
         ``"G1"``, ``"G2"``, ``"G1D"``, ``"G2D"``, a phrase such as ``"3 poles, 1 zero, delay"``, or a
         `Structure`.
@@ -100,13 +101,13 @@ def fit_time(
 def record_to_fit(
     command: ArrayLike,
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     models: Sequence[Structure],
     *,
     hold: str = "zero",
     start: str = "free",
     offset: bool = True,
-    max_delay: float | None = None,
+    max_delay: float | str | None = None,
 ) -> _Record:
     """Return checked data, ready for all of these models: the same samples take part in each of their fits.
 
@@ -117,7 +118,8 @@ def record_to_fit(
     models
         What will be fitted.
     """
-    u, y = checked(command, output, sample_period)
+    h = POSITIVE.check(sample_period, "sample_period", "s")
+    u, y = checked(command, output)
     if start not in STARTS:
         raise InputError(f"start must be 'free' or 'rest'; found {start!r}")
     if hold not in HOLDS:
@@ -128,9 +130,10 @@ def record_to_fit(
             "input, or, for a step in the first sample of a rig at rest, say start='rest'"
         )
     delayed = any(model.delay for model in models)
-    late = lag(u, y, sample_period) if delayed else 0.0
-    longest = _longest(delayed, max_delay, late, sample_period, u.size)
-    return _Record(u, y, sample_period, hold, start, offset, longest, late)
+    late = lag(u, y, h) if delayed else 0.0
+    most = None if max_delay is None else number(max_delay, "max_delay", "s")
+    longest = _longest(delayed, most, late, h, u.size)
+    return _Record(u, y, h, hold, start, offset, longest, late)
 
 
 def fit_record(record: _Record, wanted: Structure, theta: Array | None = None) -> ProcessFit:
@@ -175,13 +178,11 @@ def fit_record(record: _Record, wanted: Structure, theta: Array | None = None) -
     )
 
 
-def checked(command: ArrayLike, output: ArrayLike, sample_period: float) -> tuple[Array, Array]:
+def checked(command: ArrayLike, output: ArrayLike) -> tuple[Array, Array]:
     """Return input and output as arrays, or say what is wrong with them."""
     u, y = np.asarray(command, dtype=float), np.asarray(output, dtype=float)
     if u.ndim != 1 or u.shape != y.shape:
         raise InputError(f"input and output need the same number of samples; found {u.shape} and {y.shape}")
-    if not 0 < sample_period < np.inf:
-        raise InputError(f"the sample period must be positive; found {sample_period} s")
     for name, values in (("input", u), ("output", y)):
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -92,8 +93,8 @@ class FourierPoint:
 def fourier_point(
     input: ArrayLike,  # noqa: A002 - the word of the interface
     output: ArrayLike,
-    frequency: float,
-    sample_period: float,
+    frequency: float | str,
+    sample_period: float | str,
     harmonics: int = 10,
 ) -> FourierPoint:
     """Return the response at one frequency over the last whole periods of a record.
@@ -126,7 +127,7 @@ def fourier_point(
     >>> round(point.amplitude, 9), round(point.gain, 9), round(point.phase, 9), round(point.distortion, 9)
     (2.0, 0.75, -0.4, 0.02)
     """
-    h, f = positive("sample_period", sample_period), positive("frequency", frequency)
+    h, f = POSITIVE.check(sample_period, "sample_period", "s"), POSITIVE.check(frequency, "frequency", "Hz")
     u, y = same_length(input=input, output=output)
     if not (np.isfinite(u).all() and np.isfinite(y).all()):
         raise InputError(f"the signals at {f:g} Hz have values that are not finite; measure this point again")

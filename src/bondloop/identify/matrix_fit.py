@@ -23,6 +23,7 @@ from bondloop.identify.matrix_problem import MatrixProblem
 from bondloop.identify.matrix_response import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.search import criterion, search
 from bondloop.identify.structure import Structure, structure
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     import os
@@ -109,7 +110,7 @@ class MatrixFit:
         rows = [[entry.response(frequency) for entry in row] for row in self.matrix]
         return np.moveaxis(np.array(rows), 2, 0)
 
-    def simulate(self, inputs: ArrayLike, period: float, *, hold: str = "zero") -> Array:
+    def simulate(self, inputs: ArrayLike, period: float | str, *, hold: str = "zero") -> Array:
         """Return the outputs from rest for inputs of shape (samples, inputs), as `Process.simulate`.
 
         Parameters
@@ -168,13 +169,13 @@ class MatrixFit:
 def fit_matrix(
     inputs: ArrayLike,
     outputs: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     models: Models = "auto",
     *,
     common_poles: bool = False,
     hold: str = "zero",
     segments: int = 16,
-    max_delay: float | None = None,
+    max_delay: float | str | None = None,
 ) -> MatrixFit:
     """Fit a process model to every pair of an input and an output.
 
@@ -198,7 +199,8 @@ def fit_matrix(
     max_delay
         Longest delay in seconds; unless given, what the phase allows.
     """
-    u, y = checked_matrix(inputs, outputs, sample_period)
+    sample_period = POSITIVE.check(sample_period, "sample_period", "s")
+    u, y = checked_matrix(inputs, outputs)
     shape = (y.shape[1], u.shape[1])
     measured = matrix_response(u, y, sample_period, segments=segments)
     wanted, thetas = _first(measured, models, shape, sample_period if hold == "zero" else 0.0, max_delay)
@@ -225,7 +227,11 @@ def fit_matrix(
 
 
 def _first(
-    measured: MatrixResponse, models: Models, shape: tuple[int, int], held: float, max_delay: float | None
+    measured: MatrixResponse,
+    models: Models,
+    shape: tuple[int, int],
+    held: float,
+    max_delay: float | str | None,
 ) -> tuple[list[list[Structure]], list[list[Array]]]:
     """Return structures and coordinates that follow the responses measured without a model."""
     if not isinstance(models, (str, Structure)) and [len(row) for row in models] != [shape[1]] * shape[0]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,7 +58,7 @@ class MatrixResponse:
 
 
 def matrix_response(
-    inputs: ArrayLike, outputs: ArrayLike, sample_period: float, *, segments: int = 16
+    inputs: ArrayLike, outputs: ArrayLike, sample_period: float | str, *, segments: int = 16
 ) -> MatrixResponse:
     """Estimate all responses at once from averaged spectra: H = S_yu S_uu^-1, with Hann's window.
 
@@ -81,7 +82,8 @@ def matrix_response(
     >>> matrix_response(u, y, 1e-3).response[10].real.round(6).tolist()
     [[1.0, 0.1], [0.2, 2.0]]
     """
-    u, y = checked_matrix(inputs, outputs, sample_period)
+    h = POSITIVE.check(sample_period, "sample_period", "s")
+    u, y = checked_matrix(inputs, outputs)
     q = u.shape[1]
     if segments < q + 1:
         raise InputError(f"{q} inputs need at least {q + 1} segments to be told apart; found {segments}")
@@ -116,11 +118,11 @@ def matrix_response(
     blank = np.broadcast_to(~told[:, None, :], H.shape)
     H, deviation = np.where(blank, np.nan, H), np.where(blank, np.nan, deviation)
     coherence = 1 - left / np.maximum(yy, 1e-300)
-    frequency = np.arange(1, U.shape[1] + 1) / (length * sample_period)
+    frequency = np.arange(1, U.shape[1] + 1) / (length * h)
     return MatrixResponse(frequency, H, deviation, coherence)
 
 
-def checked_matrix(inputs: ArrayLike, outputs: ArrayLike, sample_period: float) -> tuple[Array, Array]:
+def checked_matrix(inputs: ArrayLike, outputs: ArrayLike) -> tuple[Array, Array]:
     """Return inputs and outputs as arrays of two dimensions, or say what is wrong with them."""
     pair = []
     for name, values in (("inputs", inputs), ("outputs", outputs)):
@@ -142,6 +144,4 @@ def checked_matrix(inputs: ArrayLike, outputs: ArrayLike, sample_period: float) 
         raise InputError(
             f"inputs and outputs need the same number of samples; found {u.shape[0]} and {y.shape[0]}"
         )
-    if not 0 < sample_period < np.inf:
-        raise InputError(f"the sample period must be positive; found {sample_period} s")
     return u, y

@@ -17,6 +17,7 @@ from bondloop.identify.process_fit import information
 from bondloop.identify.ranking_words import cancelling_words, delay_words, either_words, other_words
 from bondloop.identify.search import promising, search
 from bondloop.identify.structure import Structure, structure
+from bondloop.program.ranges import POSITIVE, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -123,7 +124,7 @@ class Ranking:
 def rank_time(
     command: ArrayLike,
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     models: Sequence[Structure | str] | str = AUTO,
     *,
     progress: Callable[[int, int], None] | None = None,
@@ -154,6 +155,7 @@ def rank_time(
     """
     search_all = models == AUTO
     wanted = [structure(m) for m in (USUAL if search_all else _listed(models))]
+    sample_period = POSITIVE.check(sample_period, "sample_period", "s")
     record = record_to_fit(command, output, sample_period, wanted, **options)
     starts: dict[Structure, Array | None] = dict.fromkeys(wanted)
     if search_all:
@@ -172,7 +174,7 @@ def rank_frequency(
     response: ArrayLike,
     models: Sequence[Structure | str] | str = AUTO,
     *,
-    max_delay: float | None = None,
+    max_delay: float | str | None = None,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a frequency response and rank them; options are those of `fit_frequency`.
@@ -238,7 +240,7 @@ def _fitted(
     return fits, failed
 
 
-def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | None = None) -> Ranking:
+def rank(fits: Sequence[ProcessFit], *, band: float | str, failed: dict[str, str] | None = None) -> Ranking:
     """Rank fits to the same data.
 
     Parameters
@@ -252,6 +254,7 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
     """
     if not fits:
         raise InputError("there is no fit to rank")
+    highest = number(band, "band", "Hz")
     closest = min(fits, key=lambda f: f.cost)
     effective = closest.tests.effective_samples if closest.tests else float(closest.samples)
 
@@ -292,6 +295,6 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
             if len(sound) > 1
             else f"{best.name} is the only model that was fitted without a doubt: take {best.name}."
         )
-    doubts = [*either_words(fits, chosen, score, CLOSE, band), *cancelling_words(fits, chosen)]
-    reasons = [why, *delay_words(fits, chosen, band), *doubts, *other_words(ordered[0], chosen)]
+    doubts = [*either_words(fits, chosen, score, CLOSE, highest), *cancelling_words(fits, chosen)]
+    reasons = [why, *delay_words(fits, chosen, highest), *doubts, *other_words(ordered[0], chosen)]
     return Ranking(tuple(ordered), effective, chosen, tuple(reasons), dict(failed or {}))

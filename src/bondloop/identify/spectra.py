@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.stepped_sine import FrequencyResponse
+from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -76,7 +77,7 @@ class Spectral:
 def spectral_response(
     input: ArrayLike,  # noqa: A002 - the word of the interface
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     *,
     segments: int = 8,
     window: str = "hann",
@@ -112,7 +113,7 @@ def spectral_response(
     """
     from scipy.signal import csd, welch
 
-    h = positive("sample_period", sample_period)
+    h = POSITIVE.check(sample_period, "sample_period", "s")
     u, y = same_length(input=input, output=output)
     length, shared = _segment(u.size, segments, overlap)
     if segments < 2:
@@ -155,7 +156,7 @@ class PowerSpectrum:
 
 def power_spectrum(
     signal: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     *,
     segments: int = 8,
     window: str = "hamming",
@@ -170,7 +171,7 @@ def power_spectrum(
     signal
         Samples.
     sample_period
-        In s.
+        In s, or text: ``"1 ms"``.
     segments
         Number of pieces whose spectra are averaged.
     window
@@ -190,7 +191,7 @@ def power_spectrum(
     """
     (x,) = same_length(signal=signal)
     length, shared = _segment(x.size, segments, overlap)
-    return _welch(x, positive("sample_period", sample_period), length, shared, window)
+    return _welch(x, POSITIVE.check(sample_period, "sample_period", "s"), length, shared, window)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +223,8 @@ class SpectralSurface:
 @telling("working out spectra")
 def spectral_surface(
     responses: Sequence[ArrayLike],
-    excitations: Sequence[float],
-    sample_period: float,
+    excitations: Sequence[float | str],
+    sample_period: float | str,
     *,
     segments: int = 8,
     window: str = "hamming",
@@ -239,7 +240,7 @@ def spectral_surface(
     responses
         Measured output of each excitation, settled.
     excitations
-        Their frequencies [Hz].
+        Their frequencies [Hz], or texts.
     sample_period
         Seconds between samples.
     segments, window, overlap
@@ -250,12 +251,13 @@ def spectral_surface(
         raise InputError(
             f"{len(rows)} responses and {len(excitations)} excitation frequencies; give one for each"
         )
-    h = positive("sample_period", sample_period)
+    h = POSITIVE.check(sample_period, "sample_period", "s")
     length, shared = _segment(min(row.size for row in rows), segments, overlap)
-    order = np.argsort(excitations)
+    driven = si_array(excitations, "excitations", "Hz")
+    order = np.argsort(driven)
     found = [_welch(rows[i], h, length, shared, window) for i in order]
     density = np.array([spectrum.density for spectrum in found])
-    return SpectralSurface(np.asarray(excitations, dtype=np.float64)[order], found[0].frequency, density)
+    return SpectralSurface(driven[order], found[0].frequency, density)
 
 
 def _welch(x: NDArray[np.float64], h: float, length: int, shared: int, window: str) -> PowerSpectrum:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.errors import InputError
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -115,9 +116,9 @@ class StepResponse:
 def step_response(
     input: ArrayLike,  # noqa: A002 - the word of the interface
     output: ArrayLike,
-    sample_period: float,
+    sample_period: float | str,
     *,
-    settling: float | None = None,
+    settling: float | str | None = None,
     filters: int | None = None,
     at_rest: bool = False,
 ) -> StepResponse:
@@ -162,7 +163,7 @@ def step_response(
     >>> round(found.gain, 3), round(found.rise_time, 2)  # rise time 2.2 time constants
     (2.0, 0.21)
     """
-    h = positive("sample_period", sample_period)
+    h = POSITIVE.check(sample_period, "sample_period", "s")
     u, y = same_length(input=input, output=output)
     if not (np.isfinite(u).all() and np.isfinite(y).all()):
         raise InputError("the signals have values that are not finite; measure again, or cut them out")
@@ -171,7 +172,9 @@ def step_response(
     if filters is not None and (filters < 1 or filters % 2 == 0):
         raise InputError(f"the number of filters must be odd and positive; found {filters}")
     if settling is not None:
-        return _fitted(u, y, h, max(4, round(positive("settling", settling) / h)), filters, at_rest)
+        return _fitted(
+            u, y, h, max(4, round(POSITIVE.check(settling, "settling", "s") / h)), filters, at_rest
+        )
     return _fitted(u, y, h, _span(u[:ENOUGH], y[:ENOUGH], filters, at_rest), filters, at_rest)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.fourier import FourierPoint, fourier_point
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -178,10 +179,10 @@ def stepped_sine(
     data: InputOutput | Sequence[Any],
     plan: SteppedSinePlan | None = None,
     *,
-    frequencies: Sequence[float] | None = None,
-    sample_period: float | None = None,
-    settling: float = 0.0,
-    delay: float = 0.0,
+    frequencies: Sequence[float | str] | None = None,
+    sample_period: float | str | None = None,
+    settling: float | str = 0.0,
+    delay: float | str = 0.0,
 ) -> SteppedSine:
     """Return gain and phase surfaces from one record of a whole plan, or from a record for each point.
 
@@ -215,7 +216,7 @@ def stepped_sine(
     ([[0.9, 0.9, 0.9]], [[-3.6, -7.2, -14.4]])
     """
     if plan is not None:
-        return _planned(data, plan, delay)
+        return _planned(data, plan, number(delay, "delay", "s"))
     if frequencies is None or not isinstance(data, Sequence) or len(frequencies) != len(data):
         count = len(data) if isinstance(data, Sequence) else 1
         given = "none" if frequencies is None else len(frequencies)
@@ -223,10 +224,11 @@ def stepped_sine(
             f"give the plan that was driven, or a list of records and the frequency of each; found {count} "
             f"record{'' if count == 1 else 's'} and {given} frequencies"
         )
+    waited = NOT_NEGATIVE.check(settling, "settling", "s")
     points = []
-    for record, frequency in zip(data, frequencies, strict=True):
+    for record, frequency in zip(data, si_array(frequencies, "frequencies", "Hz").tolist(), strict=True):
         u, y, h = _signals(record, sample_period)
-        skip = round(settling / h)
+        skip = round(waited / h)
         points.append(fourier_point(u[skip:], y[skip:], frequency, h))
     return SteppedSine.from_points(points)
 
@@ -253,13 +255,14 @@ def _planned(data: Any, plan: SteppedSinePlan, delay: float) -> SteppedSine:
     return SteppedSine.from_points(points, [planned.amplitude for planned in plan])
 
 
-def _signals(record: Any, sample_period: float | None) -> tuple[NDArray[Any], NDArray[Any], float]:
+def _signals(record: Any, sample_period: float | str | None) -> tuple[NDArray[Any], NDArray[Any], float]:
     if hasattr(record, "input"):
         return record.input, record.output, record.sample_period
     if sample_period is None:
         raise InputError("give the sample_period [s] of the arrays")
     pair: tuple[ArrayLike, ArrayLike] = record
-    return np.asarray(pair[0], dtype=np.float64), np.asarray(pair[1], dtype=np.float64), sample_period
+    h = POSITIVE.check(sample_period, "sample_period", "s")
+    return np.asarray(pair[0], dtype=np.float64), np.asarray(pair[1], dtype=np.float64), h
 
 
 def _rows(measured: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -52,7 +52,7 @@ def force_diagram(
     structure: Structure,
     motion: ArrayLike | Mapping[str, float] | History,
     force: str = "M",
-    time: float | None = None,
+    time: float | str | None = None,
     *,
     scale: float | None = None,
     title: str = "",

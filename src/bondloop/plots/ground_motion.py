@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
 from bondloop.plots.thinning import drawable, envelope
+from bondloop.program.ranges import number
 from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def ground_motion(
     *,
     periods: ArrayLike | None = None,
     damping: float = 0.05,
-    target: ResponseSpectrum | Mapping[float, float] | None = None,
+    target: ResponseSpectrum | Mapping[float, float] | Mapping[float | str, float | str] | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw a ground motion.
@@ -95,8 +96,11 @@ def _said(motion: GroundMotion) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _points(target: ResponseSpectrum | Mapping[float, float]) -> tuple[Sequence[float], Sequence[float]]:
+def _points(
+    target: ResponseSpectrum | Mapping[float, float] | Mapping[float | str, float | str],
+) -> tuple[Sequence[float], Sequence[float]]:
     if isinstance(target, ResponseSpectrum):
         return list(target.periods), list(target.pseudo_acceleration)
-    periods = sorted(target)
-    return periods, [target[t] for t in periods]
+    lines = {number(t, "target", "s"): number(s, "target", "m/s^2") for t, s in target.items()}
+    periods = sorted(lines)
+    return periods, [lines[t] for t in periods]

@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.plots.page import COLOURS, DASHES, GREY, RULE, dress, finish, legend, page, plain
+from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +26,7 @@ GOOD_GAIN, GOOD_PHASE = 0.1, 10.0
 
 def prediction(
     predictions: Mapping[str, PolynomialPrediction],
-    period: float,
+    period: float | str,
     *,
     frequencies: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
@@ -55,9 +56,12 @@ def prediction(
     """
     if not predictions:
         raise InputError("no predictions to draw; give at least one, by label")
-    if not 0 < period < np.inf:
-        raise InputError(f"the sample period must be positive; found {period} s")
-    f = np.linspace(0.0, 60.0, 601) if frequencies is None else np.sort(np.asarray(frequencies, dtype=float))
+    period = POSITIVE.check(period, "period", "s")
+    f = (
+        np.linspace(0.0, 60.0, 601)
+        if frequencies is None
+        else np.sort(si_array(frequencies, "frequencies", "Hz"))
+    )
     if f.ndim != 1 or len(f) < 2 or not np.all(np.isfinite(f)):
         raise InputError("frequencies must be a sequence of at least two finite numbers, in Hz")
     figure = page(4.2)

@@ -19,6 +19,7 @@ from bondloop.plots.overview import Pairs, checked, overview
 from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum
 from bondloop.plots.subspace import subspace
+from bondloop.program.ranges import number
 from bondloop.structures.section_forces import largest_forces
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class RunPlots:
     def forces(
         self,
         force: str = "M",
-        time: float | None = None,
+        time: float | str | None = None,
         structure: str | None = None,
         *,
         path: Path | None = None,
@@ -215,7 +216,7 @@ class RunPlots:
         if time is None:
             k = int(np.argmax(largest_forces(frame, motion, force)))
         else:
-            k = int(np.argmin(np.abs(self.record.time - time)))
+            k = int(np.argmin(np.abs(self.record.time - number(time, "time", "s"))))
         when = f"t = {self.record.time[k]:.4g} s"
         when += ", its largest in the run" if time is None else ", this instant"
         return force_diagram(frame, motion[k], force, title=when, path=path)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from bondloop.assess.samples import positive, same_length
+from bondloop.assess.samples import same_length
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, quantity_of, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, ERROR, dress, finish, heading, legend, page, round_steps
 from bondloop.plots.thinning import drawable, envelope
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ FLOOR = 1e-4
 
 
 def amplitude_spectrum(
-    values: NDArray[np.float64], sample_period: float
+    values: NDArray[np.float64], sample_period: float | str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return frequencies [Hz] and amplitudes in the signal's unit, mean removed, with a Hann window.
 
@@ -42,17 +43,17 @@ def amplitude_spectrum(
     """
     window = np.hanning(values.size + 1)[:-1]
     spectrum = np.fft.rfft((values - values.mean()) * window) * (2.0 / window.sum())
-    step = 1.0 / (values.size * positive("sample_period", sample_period))
+    step = 1.0 / (values.size * POSITIVE.check(sample_period, "sample_period", "s"))
     return np.arange(spectrum.size, dtype=np.float64) * step, np.abs(spectrum)
 
 
 def error_spectrum(
     desired: NDArray[np.float64],
     actual: NDArray[np.float64],
-    sample_period: float,
+    sample_period: float | str,
     unit: str = "m",
     *,
-    highest: float | None = None,
+    highest: float | str | None = None,
     title: str = "",
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
@@ -91,9 +92,9 @@ def draw_spectrum(
     axes: Axes,
     desired: NDArray[np.float64],
     actual: NDArray[np.float64],
-    sample_period: float,
+    sample_period: float | str,
     unit: str,
-    highest: float | None = None,
+    highest: float | str | None = None,
 ) -> None:
     """Draw the three spectra into axes."""
     x, y = same_length(desired=desired, actual=actual)
@@ -107,7 +108,8 @@ def draw_spectrum(
     factor, shown = scaled(unit, [amplitude for _, amplitude in lines.values()])
     peak = max(float(amplitude.max()) for _, amplitude in lines.values()) * factor or 1.0
     frequency = lines["desired"][0]
-    end = highest or _band(frequency, [amplitude for _, amplitude in lines.values()])
+    band = _band(frequency, [amplitude for _, amplitude in lines.values()])
+    end = band if not highest else POSITIVE.check(highest, "highest", "Hz")
     inside = frequency <= end
     # An error far below the motion is still to be seen, down to what rounding leaves of it.
     error = float(lines["error"][1][inside].max()) * factor

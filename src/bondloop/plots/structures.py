@@ -14,6 +14,7 @@ from bondloop.errors import InputError
 from bondloop.plots.members import Lines, lines
 from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page
 from bondloop.plots.supports import draw_supports
+from bondloop.program.ranges import FINITE, POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -84,7 +85,7 @@ def mode_shapes(
 def deformed_shape(
     structure: Structure,
     motion: ArrayLike | Mapping[str, float] | History,
-    time: float | None = None,
+    time: float | str | None = None,
     *,
     scale: float | None = None,
     title: str = "",
@@ -134,7 +135,7 @@ def animate_mode(
     path: str | os.PathLike[str],
     *,
     frames: int = 24,
-    seconds: float = 1.2,
+    seconds: float | str = 1.2,
     scale: float | None = None,
 ) -> Path:
     """Save one period of a mode as a GIF that repeats without end.
@@ -150,7 +151,7 @@ def animate_mode(
     frames
         Pictures in one period.
     seconds
-        How long a period is shown.
+        How long a period is shown, in s or as text.
     scale
         How much the shape is enlarged.
     """
@@ -184,7 +185,7 @@ def animate_mode(
         return curves
 
     FuncAnimation(figure, show, frames=frames, blit=False).save(
-        str(target), writer=PillowWriter(fps=max(1, round(frames / seconds)))
+        str(target), writer=PillowWriter(fps=max(1, round(frames / POSITIVE.check(seconds, "seconds", "s"))))
     )
     return target
 
@@ -196,7 +197,7 @@ def _shape(structure: Structure, modes: Modes, number: int) -> Lines:
     return lines(structure, values)
 
 
-def at_instant(motion: Any, time: float | None) -> tuple[Any, float | None]:
+def at_instant(motion: Any, time: float | str | None) -> tuple[Any, float | None]:
     """Return displacements of one instant, and when that is: the nearest of a time history."""
     if not hasattr(motion, "displacements"):
         if time is not None:
@@ -204,7 +205,7 @@ def at_instant(motion: Any, time: float | None) -> tuple[Any, float | None]:
         return motion, None
     if time is None:
         raise InputError("give the time at which the history is drawn")
-    instants = motion.time
+    instants, time = motion.time, FINITE.check(time, "time", "s")
     if not instants[0] <= time <= instants[-1]:
         raise InputError(f"t = {time:g} s lies outside the history, {instants[0]:g} to {instants[-1]:g} s")
     k = int(np.argmin(np.abs(instants - time)))

@@ -14,6 +14,7 @@ from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import COLOURS, GREY, WIDTH, dress, finish, heading, note, page, round_steps
 from bondloop.plots.thinning import CELLS, DENSE, drawable, ink, trajectory
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ def subspace(
     actual: NDArray[np.float64] | Sequence[NDArray[np.float64]],
     unit: str | Sequence[str] = "m",
     *,
-    sample_period: float | None = None,
+    sample_period: float | str | None = None,
     titles: Sequence[str] = (),
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
@@ -65,6 +66,8 @@ def subspace(
     >>> figure.axes[0].texts[0].get_text()
     'NRMSE 29.9 %, delay 10.0 ms'
     """
+    if sample_period is not None:
+        sample_period = POSITIVE.check(sample_period, "sample_period", "s")
     x, y = _several(desired), _several(actual)
     if len(x) != len(y) or not x:
         raise InputError(

@@ -107,7 +107,7 @@ class InverseSystem(System):
 
     def simulate(
         self,
-        duration: float | tuple[float, float],
+        duration: float | str | tuple[float | str, float | str],
         inputs: Mapping[str, Any] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,

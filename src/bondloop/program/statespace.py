@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.calls import clear_calls
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.program.ranges import si_array
 from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class StateSpace:
         from scipy import sparse
         from scipy.sparse.linalg import splu
 
-        omega = np.atleast_1d(np.asarray(omega, dtype=float))
+        omega = np.atleast_1d(si_array(omega, "omega", "rad/s"))
         result = np.empty((len(omega), self.C.shape[0], self.B.shape[1]), dtype=complex)
         small = self.A.shape[0] <= 200
         E, A, B, F, C, D, H = (

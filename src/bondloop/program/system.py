@@ -655,7 +655,7 @@ class System:
     @telling("simulating")
     def simulate(  # noqa: PLR0913 - what to integrate, and how
         self,
-        duration: float | tuple[float, float],
+        duration: float | str | tuple[float | str, float | str],
         inputs: Mapping[str, Any] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,

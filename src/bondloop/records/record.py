@@ -173,8 +173,8 @@ class Record:
         Parameters
         ----------
         start, end
-            Times on the record's own axis, in s or as texts, ``"50 ms"``; both are included, and infinities are
-            before and after all. Nothing between them gives a record of no samples.
+            Times on the record's own axis, in s or as texts, ``"50 ms"``; both are included. Infinities are
+            before and after all, and nothing between them gives a record of no samples.
         """
         first = np.searchsorted(self.time, instant(start, "between(start)"), "left")
         last = np.searchsorted(self.time, instant(end, "between(end)"), "right")

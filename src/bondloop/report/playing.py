@@ -17,7 +17,7 @@ from bondloop.compile.plan import Plan
 from bondloop.compile.wasm import write_wasm
 from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.rehearsal import steps_of
+from bondloop.hybrid.rehearsal import run_length, steps_of
 from bondloop.program.quantity import Role
 from bondloop.program.signals.in_tick import now_and_next
 
@@ -51,7 +51,7 @@ def write_play(
     tests: HybridTest | Mapping[str, HybridTest],
     path: str | Path | None = None,
     *,
-    seconds: float | None = None,
+    seconds: float | str | None = None,
     sliders: Mapping[str, tuple[float, float] | None] | Sequence[str] = (),
 ) -> str:
     """Write a page of HTML in which a test runs in the browser, compiled to WebAssembly.
@@ -63,7 +63,7 @@ def write_play(
     path
         Where to write the page; it ends in ``.html``.
     seconds
-        How long the test is; its own length by default, or 20 s.
+        How long the test is, in s or as text, ``"2 min"``; its own length by default, or 20 s.
     sliders
         Parameters that the reader may move, by path, each with its least and its largest value, or with None;
         by default what the test declares as tunable, and some of the actuator and the controller.
@@ -97,11 +97,11 @@ def write_play(
 
 
 def _variant(
-    test: HybridTest, seconds: float | None, wanted: Mapping[str, tuple[float, float] | None]
+    test: HybridTest, seconds: float | str | None, wanted: Mapping[str, tuple[float, float] | None]
 ) -> dict[str, Any]:
     """Return all that the page needs to know of a test."""
     tick, signals = test.tick, test.tables
-    steps = steps_of(seconds or test.seconds or 20.0, test.period)
+    steps = steps_of(run_length(seconds or test.seconds or 20.0), test.period)
     if 16 * steps * max(1, len(signals)) > LARGEST:
         raise InputError(f"{steps:,} steps of its excitation are too many for a page; give fewer seconds")
     inputs = now_and_next(signals.values(), steps, tick.period) if signals else np.zeros(0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var, select
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
 from bondloop.safety.base import SafetyBlock
@@ -43,7 +44,7 @@ class PowerTrip(SafetyBlock):
     threshold: Parameter = Parameter(above=0, most=1e100, unit="W")
     cutoff: Parameter = Parameter(1.0, above=0, unit="Hz")
 
-    def decay(self, period: float) -> float:
+    def decay(self, period: float | str) -> float:
         """Return what is left of the filter's memory after one tick.
 
         Parameters
@@ -56,6 +57,7 @@ class PowerTrip(SafetyBlock):
         >>> round(PowerTrip(20.0).decay(1 / 1000), 6)
         0.993737
         """
+        period = POSITIVE.check(period, "period", "s")
         return math.exp(-2 * math.pi * self.cutoff * period)
 
     def apply(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.program.ranges import si_array
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.factor import factor
 from bondloop.structures.history import History, time_history
@@ -69,7 +70,7 @@ def frequency_response(
     """
     if motion not in MOTIONS:
         raise InputError(unknown_name("motion", motion, MOTIONS))
-    w = np.atleast_1d(np.asarray(omega, dtype=float))
+    w = np.atleast_1d(si_array(omega, "omega", "rad/s"))
     F = pattern(matrices, force)
     rows = matrices.indices([output] if isinstance(output, str) else output)
     if by_modes is None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import number
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
@@ -284,7 +285,7 @@ class Structure:
         """
         self._proportional = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
 
-    def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
+    def rayleigh_from(self, zeta1: Number, f1: Number, zeta2: Number, f2: Number) -> tuple[float, float]:
         """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β.
 
         Parameters
@@ -296,7 +297,9 @@ class Structure:
             Where they hold: two different frequencies, numbers in Hz or texts with a unit. Of two equal
             ratios there is less damping between them and more beyond.
         """
-        self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
+        first = number(zeta1, "zeta1", "1"), number(f1, "f1", "Hz")
+        second = number(zeta2, "zeta2", "1"), number(f2, "f2", "Hz")
+        self.rayleigh(*rayleigh_coefficients(*first, *second))
         return self._proportional
 
     def rayleigh_of(

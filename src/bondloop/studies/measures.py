@@ -37,7 +37,7 @@ class Case:
     """
 
     test: Any
-    seconds: float
+    seconds: float | str
     findings: Callable[[Run], dict[str, float]] | None = None
     backend: str = "auto"
     _run: Run | None = field(default=None, init=False, repr=False, compare=False)

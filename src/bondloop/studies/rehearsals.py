@@ -72,10 +72,10 @@ class Rehearsals:
         test: Any,
         names: Sequence[str],
         measures: Sequence[str] | Mapping[str, Measure],
-        seconds: float | None = None,
+        seconds: float | str | None = None,
         backend: str = "auto",
     ) -> None:
-        from bondloop.hybrid.rehearsal import steps_of
+        from bondloop.hybrid.rehearsal import run_length, steps_of
         from bondloop.program.signals.in_tick import now_and_next
 
         tick: Tick = test.tick
@@ -87,7 +87,7 @@ class Rehearsals:
         else:
             limits = getattr(getattr(test, "interlock", None), "limits", None)
             wanted = {name: named_measure(name, tick, limits) for name in measures if name not in TRIP}
-        length = seconds if seconds is not None else test.seconds
+        length = run_length(seconds) if seconds is not None else test.seconds
         if length is None:
             raise InputError("the test has no length of its own; give seconds=")
         self.length = float(length)

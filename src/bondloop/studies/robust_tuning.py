@@ -150,7 +150,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     share: float = 0.95,
     samples: int = 128,
     generations: int = 12,
-    seconds: float | None = None,
+    seconds: float | str | None = None,
     seed: int = 0,
     backend: str = "auto",
     jobs: int | None = None,

@@ -310,7 +310,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
     *,
-    seconds: float | None = None,
+    seconds: float | str | None = None,
     method: Method = "sobol",
     seed: int = 0,
     backend: str = "auto",
@@ -339,7 +339,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
         ``largest:``, ``smallest:``, ``last:`` and ``first:`` (time at which it is not zero); or measures by
         name.
     seconds
-        Length of each; the test's own unless given.
+        Length of each, in s or as text, ``"2 min"``; the test's own unless given.
     method
         ``"sobol"``: a scrambled Sobol sequence, the most even; ``"latin"``: a Latin hypercube; ``"random"``.
     seed

@@ -105,7 +105,7 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
     *,
-    seconds: float | None = None,
+    seconds: float | str | None = None,
     seed: int = 0,
     backend: str = "auto",
     jobs: int | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.compile import Runner
 from bondloop.display import brief, telling
 from bondloop.program.paths import within
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Simulated:
 @telling("looking for the border of stability")
 def simulated_stability(
     tick: Tick,
-    seconds: float,
+    seconds: float | str,
     *,
     linear: bool,
     tables: Mapping[str, Any] | None = None,
@@ -89,7 +90,7 @@ def simulated_stability(
     >>> found.stable, round(found.growth, 1)  # the eigenvalues say log(1.04)/2/0.1 = 0.196
     (False, 0.2)
     """
-    steps = max(round(seconds / tick.period), 8)
+    steps = max(round(POSITIVE.check(seconds, "seconds", "s") / tick.period), 8)
     runner = runner or Runner(tick, backend)
     inputs = _inputs(tick, steps, tables or {})
     runner.reset()

@@ -1,5 +1,7 @@
 """Process models of a transfer system: a rational transfer function and a delay (du Bois 2010, eq. 1)."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import json
@@ -13,8 +15,9 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError, SolveError
-from bondloop.program.described import Described, number
+from bondloop.program.described import Described, Parameter
 from bondloop.program.kinds import Kind, describable, register, stamp
+from bondloop.program.ranges import POSITIVE, number, si_array
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
 
@@ -54,7 +57,7 @@ class Process(_ProcessFamily):
 
     numerator: tuple[float, ...]
     denominator: tuple[float, ...]
-    delay: float = 0.0
+    delay: Parameter = Parameter(0.0, least=0, unit="s")
 
     def __post_init__(self) -> None:
         b, a = _coefficients(self.numerator, "numerator"), _coefficients(self.denominator, "denominator")
@@ -63,9 +66,6 @@ class Process(_ProcessFamily):
                 f"a process model must be proper: the numerator has degree {len(b) - 1}, the denominator "
                 f"only {len(a) - 1}"
             )
-        delay = number(self.delay, "Process(delay)")
-        if delay < 0:
-            raise InputError(f"the delay must be finite and not negative; found {delay} s")
         # By the last coefficient, unless that is nothing beside the others: an integrator's.
         most = max(np.abs(a).max(), np.abs(b).max())
         least = most / np.finfo(float).max
@@ -77,7 +77,6 @@ class Process(_ProcessFamily):
             )
         object.__setattr__(self, "numerator", tuple(float(x / scale) for x in b))
         object.__setattr__(self, "denominator", tuple(float(x / scale) for x in a))
-        object.__setattr__(self, "delay", delay)
 
     # ------------------------------------------------------------------ what it is
 
@@ -128,7 +127,7 @@ class Process(_ProcessFamily):
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:
         """Frequency response at each ``frequency`` in Hz."""
-        s = 2j * np.pi * np.asarray(frequency, dtype=float)
+        s = 2j * np.pi * si_array(frequency, "frequency", "Hz")
         value = np.polyval(self.numerator, s) / np.polyval(self.denominator, s) * np.exp(-s * self.delay)
         return np.asarray(value, dtype=complex)
 
@@ -145,7 +144,7 @@ class Process(_ProcessFamily):
     # ------------------------------------------------------------------ what it does
 
     def simulate(
-        self, command: ArrayLike, period: float, *, hold: str = "zero", before: float = 0.0
+        self, command: ArrayLike, period: float | str, *, hold: str = "zero", before: float = 0.0
     ) -> NDArray[np.float64]:
         """Response to a sampled command, exact for the hold and for any fraction of a period in the delay.
 
@@ -168,8 +167,7 @@ class Process(_ProcessFamily):
         u = np.asarray(command, dtype=float)
         if u.ndim != 1 or not u.size or not np.all(np.isfinite(u)):
             raise InputError(f"the command must be a row of finite samples; found shape {u.shape}")
-        if not 0 < period < np.inf:
-            raise InputError(f"the sample period must be positive; found {period} s")
+        period = POSITIVE.check(period, "period", "s")
         if before and not self.denominator[-1]:
             raise InputError("a model with a pole at zero cannot rest at a command that is not zero")
         A, B, C, D, scale = self.scaled_space()
@@ -360,7 +358,7 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
 
 
 @describable("process", remembered=False)
-def first_order(gain: float, time_constant: float | str, delay: float | str = 0.0) -> Process:
+def first_order(gain: float | str, time_constant: float | str, delay: float | str = 0.0) -> Process:
     """Return G1 or G1D of du Bois 2010: K e^(-s delay) / (time_constant s + 1).
 
     Parameters
@@ -376,12 +374,12 @@ def first_order(gain: float, time_constant: float | str, delay: float | str = 0.
     (0.01, 1.0)
     """
     tau, late = number(time_constant, "time_constant", "s"), number(delay, "delay", "s")
-    return Process((gain,), (tau, 1.0), late)
+    return Process((number(gain, "gain"),), (tau, 1.0), late)
 
 
 @describable("process", remembered=False)
 def second_order(
-    gain: float, frequency: float | str, damping: float | str, delay: float | str = 0.0
+    gain: float | str, frequency: float | str, damping: float | str, delay: float | str = 0.0
 ) -> Process:
     """Return G2 or G2D of du Bois 2010, with a static gain.
 
@@ -403,37 +401,41 @@ def second_order(
     if not w > 0:
         raise InputError(f"the natural frequency must be positive; found {frequency} Hz")
     ratio, late = number(damping, "damping", "1"), number(delay, "delay", "s")
-    return Process((gain,), (1 / w**2, 2 * ratio / w, 1.0), late)
+    return Process((number(gain, "gain"),), (1 / w**2, 2 * ratio / w, 1.0), late)
 
 
 @describable("process", remembered=False)
-def G1(gain: float, time_constant: float) -> Process:
+def G1(gain: float | str, time_constant: float | str) -> Process:
     """Return G1 of du Bois 2010, eq. 1: K / (tau_p s + 1)."""
     return first_order(gain, time_constant)
 
 
 @describable("process", remembered=False)
-def G2(gain: float, natural_frequency: float, damping: float) -> Process:
+def G2(gain: float | str, natural_frequency: float | str, damping: float | str) -> Process:
     """Return G2 of du Bois 2010, eq. 1, with w0 in rad/s: K w0^2 / (s^2 + 2 zeta w0 s + w0^2)."""
-    w = number(natural_frequency, "natural_frequency", "rad/s")
-    return second_order(gain, w / (2 * np.pi), damping)
+    return second_order(gain, _in_hertz(natural_frequency), damping)
 
 
 @describable("process", remembered=False)
-def G1D(gain: float, time_constant: float, delay: float) -> Process:
+def G1D(gain: float | str, time_constant: float | str, delay: float | str) -> Process:
     """Return G1D of du Bois 2010, eq. 1: K e^(-tau_d s) / (tau_p s + 1)."""
     return first_order(gain, time_constant, delay)
 
 
 @describable("process", remembered=False)
-def G2D(gain: float, natural_frequency: float, damping: float, delay: float) -> Process:
+def G2D(
+    gain: float | str, natural_frequency: float | str, damping: float | str, delay: float | str
+) -> Process:
     """Return G2D of du Bois 2010, eq. 1, with w0 in rad/s: G2 with a delay of tau_d.
 
     >>> G2D(1.0, 100.0, 0.7, 0.005).poles().round(3).tolist()
     [(-70-71.414j), (-70+71.414j)]
     """
-    w = number(natural_frequency, "natural_frequency", "rad/s")
-    return second_order(gain, w / (2 * np.pi), damping, delay)
+    return second_order(gain, _in_hertz(natural_frequency), damping, delay)
+
+
+def _in_hertz(natural_frequency: float | str) -> float:
+    return number(natural_frequency, "natural_frequency", "rad/s") / (2 * np.pi)
 
 
 def _number(value: float) -> str:

@@ -17,6 +17,7 @@ from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.quantity import Role
+from bondloop.program.ranges import number
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.tick import Channel, Step, Tick
 
@@ -62,7 +63,7 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
     M: ArrayLike,
     C: ArrayLike | None,
     K: ArrayLike | None,
-    period: float,
+    period: float | str,
     steps: int,
     *,
     load: Any = None,
@@ -134,7 +135,7 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     M: ArrayLike,
     C: ArrayLike | None,
     K: ArrayLike | None,
-    period: float,
+    period: float | str,
     steps: int = 0,
     *,
     load: Any = None,
@@ -156,6 +157,7 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     >>> {v.name: value for v, value in tick.states.items()}["u1.acceleration"]
     -4.0
     """
+    period = number(period, "period", "s")
     check_period(period)
     size = _size(M)
     mass = square("the mass matrix", M, size)

@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.philox import normal_array
+from bondloop.program.ranges import si_array
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.baseline import integrated
 from bondloop.program.signals.envelopes import Envelope, Jennings
@@ -126,7 +127,7 @@ class Earthquake(Signal):
 
     def spectrum(self, frequency: ArrayLike) -> NDArray[np.float64]:
         """Return the power spectrum at ``frequency`` in Hz, for white noise of unit spectrum."""
-        f = np.asarray(frequency, dtype=float)
+        f = si_array(frequency, "frequency", "Hz")
         r2, s2 = (f / self.ground_frequency) ** 2, (f / self.filter_frequency) ** 2
         g, h = 4 * self.ground_damping**2 * r2, 4 * self.filter_damping**2 * s2
         return np.asarray((1 + g) / ((1 - r2) ** 2 + g) * s2**2 / ((1 - s2) ** 2 + h))

@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,9 +109,10 @@ class Jennings(Envelope):
             raise InputError(f"Jennings: expected rise <= plateau; found {self.rise:g}, {self.plateau:g} s")
 
     @classmethod
-    def over(cls, duration: float) -> Jennings:
+    def over(cls, duration: float | str) -> Jennings:
         """Return one that fills a duration: up within 15 % of it, flat until 50 %, down to 5 % at its end."""
-        return cls(0.15 * duration, 0.5 * duration, math.log(20) / (0.5 * duration))
+        seconds = number(duration, "Jennings.over(duration)", "s")
+        return cls(0.15 * seconds, 0.5 * seconds, math.log(20) / (0.5 * seconds))
 
     def __call__(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the strength."""

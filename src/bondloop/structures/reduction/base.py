@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, origin_of, stamp
+from bondloop.program.ranges import number
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.footing import footing_of, keep_footing
 from bondloop.structures.matrices import Matrices
@@ -170,7 +171,7 @@ class Reduced:
 
     def error(
         self,
-        band: tuple[float, float],
+        band: tuple[float | str, float | str],
         force: Place,
         output: str | Sequence[str],
         points: int = 100,
@@ -186,7 +187,7 @@ class Reduced:
         points
             Frequencies in the band, evenly spaced; each costs one sparse factorisation of the full model.
         """
-        low, high = (float(f) for f in band)
+        low, high = (number(f, "band", "Hz") for f in band)
         if not 0 <= low < high:
             raise InputError(f"band: expected two frequencies in Hz, the lower first; found {band}")
         if points < 2:
