@@ -66,7 +66,8 @@ class Domain:
         momentum: tuple[str, str] | None = None,
         coefficients: Mapping[str, str] | None = None,
     ) -> None:
-        for kind, words in {"effort": effort, "flow": flow}.items():
+        given: dict[str, Any] = {"effort": effort, "flow": flow}  # whatever stands in a script
+        for kind, words in given.items():
             if not isinstance(words, (tuple, list)) or len(words) != 2:
                 raise InputError(
                     f"Domain({kind}): expected its name and its unit, ('sound pressure', 'Pa'); found "

@@ -221,7 +221,7 @@ class _Signature:
     def __get__(self, instance: object | None, owner: type) -> inspect.Signature:
         if instance is not None:  # what a value takes when it is called is its own affair
             raise AttributeError("__signature__")
-        whole = inspect.signature(owner.__init__)
+        whole = inspect.signature(owner.__init__)  # type: ignore[misc]
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 

@@ -44,12 +44,12 @@ def nothing_kept(law: type, *formulas: str) -> Iterator[None]:
     before = _within_reach(law, functions)
     yield
     after = _within_reach(law, functions)
-    changed = [name for name in before if before[name] != after.get(name)]
-    for name in (*_assigned(functions), *changed):
+    changed = [*_assigned(functions), *(name for name in before if before[name] != after.get(name))]
+    if changed:
         raise ModelError(
-            f"{law.__name__}.{formulas[0]} changes '{name}', which is none of its states: a law is called "
-            "only when the test is built, and what it keeps elsewhere stands still from then on; name it in "
-            "states = {...}"
+            f"{law.__name__}.{formulas[0]} changes '{changed[0]}', which is none of its states: a law is "
+            "called only when the test is built, and what it keeps elsewhere stands still from then on; name "
+            "it in states = {...}"
         )
 
 

@@ -43,14 +43,14 @@ class Samples(np.ndarray[Any, Any]):
     ([0.0, 2.0], [-0.0, -1.0], [False, False])
     """
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *values: Value, **options: Any) -> Value:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Value, **kwargs: Any) -> Value:
         """Let true and false be numbers for all that does not join them."""
-        arrays = [np.asarray(v) for v in values]
+        arrays = [np.asarray(v) for v in inputs]
         if ufunc.__name__ not in _JOINING:
             arrays = [a.astype(float) if a.dtype == bool else a for a in arrays]
-        if "out" in options:  # x += 1
-            options["out"] = tuple(np.asarray(x) for x in options["out"])
-        return as_samples(getattr(ufunc, method)(*arrays, **options))
+        if "out" in kwargs:  # x += 1
+            kwargs["out"] = tuple(np.asarray(x) for x in kwargs["out"])
+        return as_samples(getattr(ufunc, method)(*arrays, **kwargs))
 
     def __getitem__(self, place: Any) -> Value:
         return as_samples(super().__getitem__(place))

@@ -1,7 +1,5 @@
 """Natural frequencies and mode shapes of large sparse models."""
 
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,7 +10,7 @@ import numpy as np
 
 from bondloop.display import brief, telling
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.described import Described, Parameter
+from bondloop.program.described import Described, number
 from bondloop.structures.eigen import Pencil, largest_ratio
 from bondloop.structures.footing import keep_footing
 from bondloop.structures.modally_damped import damping_product
@@ -57,8 +55,8 @@ class Modes(Described, family="modes", alone=True):
     shapes: NDArray[np.float64]
     dofs: tuple[str, ...]
     damping: NDArray[np.float64]
-    coupling: Parameter = Parameter(unit="1")
-    weighted: NDArray[np.float64]  # type: ignore[misc]  # a parameter without a value is no default
+    coupling: float
+    weighted: NDArray[np.float64]
     ground: Any = None
 
     __repr__ = brief
@@ -66,6 +64,7 @@ class Modes(Described, family="modes", alone=True):
     def __post_init__(self) -> None:
         for name in ("omega", "shapes", "damping", "weighted"):  # a description has lists
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+        object.__setattr__(self, "coupling", number(self.coupling, "Modes(coupling)", "1"))
 
     def __len__(self) -> int:
         return len(self.omega)
