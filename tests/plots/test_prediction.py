@@ -29,7 +29,7 @@ def test_the_curves_are_gain_and_phase_over_frequency(tmp_path):
     ("arguments", "options", "reason"),
     [
         (({}, 0.001), {}, "no predictions to draw"),
-        ((PAIR, 0.0), {}, "sample period must be positive"),
+        ((PAIR, 0.0), {}, "period: expected a number above 0"),
         ((PAIR, 0.001), {"frequencies": [1.0]}, "at least two finite numbers"),
     ],
 )
