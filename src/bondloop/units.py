@@ -127,15 +127,26 @@ def is_of_kind(text: str, unit: str) -> bool:
     (True, False, True)
     >>> is_of_kind("240 rpm", "rad/s"), is_of_kind("240 rpm", "Hz"), is_of_kind("4 Hz", "rad/s")
     (True, False, False)
+    >>> is_of_kind("5 deg", "rad"), is_of_kind("5 %", "rad"), is_of_kind("5 deg", "1"), is_of_kind("5 %", "1")
+    (True, False, False, True)
     """
     match = _TEXT.fullmatch(text)
     if match is None or not match[2]:
         return True
     # A turn is 2π of a radian: what is counted in Hz and what is in rad/s are two things of one dimension.
-    turning, counting = ({name for _, name, _ in _factors(u, text)} for u in (match[2], unit))
+    found, wanted = _factors(match[2], text), _factors(unit, unit)
+    turning, counting = ({name for _, name, _ in factors} for factors in (found, wanted))
     if ("Hz" in counting and turning & _ANGLES) or ("Hz" in turning and counting & _ANGLES):
         return False
-    return _dimension(match[2], text) == _dimension(unit, unit)
+    measured = _dimension(match[2], text)
+    # Where nothing but time is left, an angle is a dimension: a share of something is not so many radians.
+    alone = not any(power for i, power in enumerate(measured) if i != 2)
+    return measured == _dimension(unit, unit) and (not alone or _turns(found) == _turns(wanted))
+
+
+def _turns(factors: list[tuple[float, str, int]]) -> int:
+    """Return the power of the angle in a product of units."""
+    return sum(power for _, name, power in factors if name in _ANGLES)
 
 
 def unit_in(text: str) -> str:

@@ -1,11 +1,15 @@
 """Coefficients, sources and initial values in units of another kind are refused."""
 
+import re
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bondloop.bondgraph import DOMAINS, C, CField, I, R, Se, Sf
+from bondloop.bondgraph import DOMAINS, GY, TF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf
 from bondloop.errors import InputError
-from bondloop.units import _dimension
+from bondloop.units import _dimension, is_of_kind
 
 
 @pytest.mark.parametrize(
@@ -59,3 +63,43 @@ def test_units_follow_from_those_of_effort_and_flow(word, domain):
     if domain.name != "heat":  # temperature times heat flow is no power: a pseudo bond graph
         assert tuple(effort + flow) == _dimension("W", "W")
         assert domain.power.unit == "W"
+
+
+INERTIAS = {"mass": "kg", "inertia": "kg m^2", "inductance": "H", "inertance": "kg/m^4"}
+
+
+def joined(two_port, after, **before):
+    m = Model("joined")
+    m.u, m.v, m.w, m.t = Se("u"), One(), One(), two_port
+    m.u >> m.v >> [I(**before), m.t]
+    m.t >> m.w >> [I(**{after: f"1 {INERTIAS[after]}"}), C(lambda q: q)]
+    return m.compile()
+
+
+@given(
+    st.sampled_from([(TF, "modulus"), (TF, "effort_ratio"), (GY, "ratio"), (GY, "admittance")]),
+    st.sampled_from(sorted(INERTIAS)),
+    st.sampled_from(sorted(INERTIAS)),
+    st.sampled_from(["kg", "m", "s^3", "K", "Ohm", "N/A", "A s/m", "rad/m", "Pa"]),
+)
+def test_a_two_port_is_in_the_unit_that_its_two_sides_tell(kind, before, after, wrong):
+    element, word = kind
+    unit = joined(element(**{word: 2.0}), after, **{before: 1.0}).quantity(f"t.{word}").unit or "1"
+    assert joined(element(**{word: f"2 {unit}"}), after, **{before: 1.0}).values()
+    if not is_of_kind(f"1 {wrong}", unit):
+        with pytest.raises(InputError, match=rf"t\.{word}: expected a .*found '2 {re.escape(wrong)}'"):
+            joined(element(**{word: f"2 {wrong}"}), after, **{before: 1.0})
+    assert joined(element(**{word: f"2 {wrong}"}), after, law=lambda p: p)  # one side tells nothing
+
+
+@pytest.mark.parametrize(("initial", "good"), [("5 mm", True), ("5 N", False), ("5 deg", False)])
+def test_an_integrator_begins_in_the_unit_of_its_integral(initial, good):
+    m = Model("x")
+    m.v, m.rate, m.way = One(), Df(), Integrator(initial=initial)
+    m.v >> I(mass="1 kg")
+    m.v >> m.rate >> m.way
+    if good:
+        assert m.compile().initial()[1] == 0.005
+        return
+    with pytest.raises(InputError, match=r"way\(initial\): expected a quantity in m"):
+        m.compile()

@@ -18,7 +18,7 @@ from bondloop.units import is_of_kind, multiplied
 
 __all__ = [
     "DOMAINS", "ELECTRIC", "HEAT", "HYDRAULIC", "MAGNETIC", "MIXED", "ROTATION", "THERMAL", "TRANSLATION",
-    "Domain", "domain_from", "domain_of", "domains_of", "told_domains",
+    "Domain", "domain_from", "domain_of", "domains_of", "is_at_home", "told_domains",
 ]  # fmt: skip
 
 
@@ -191,6 +191,29 @@ def domains_of(
     pairs = list(zip(efforts, flows, strict=True))
     said = stated or (None,) * len(pairs)
     return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
+
+
+def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
+    """Whether a unit measures in a domain what a parameter may measure in several: an angle where it turns.
+
+    Parameters
+    ----------
+    unit
+        In which the parameter was given.
+    units
+        Those that it may have, one for each domain; where none is of this domain, nothing can be said.
+    domain
+        Where it acts.
+
+    Examples
+    --------
+    >>> is_at_home("deg", ("m", "rad"), ROTATION), is_at_home("deg", ("m", "rad"), TRANSLATION)
+    (True, False)
+    """
+    variables = (domain.effort, domain.flow, domain.displacement, domain.momentum)
+    known = [u for u in (*(q.unit for q in variables), *domain.coefficients.values()) if u]
+    fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in known)]
+    return not fitting or any(is_of_kind(f"1 {unit}", u) for u in fitting)
 
 
 def told_domains(

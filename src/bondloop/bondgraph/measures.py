@@ -7,17 +7,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION, is_at_home
 from bondloop.bondgraph.flatten import I
+from bondloop.bondgraph.laws import check_plain
+from bondloop.errors import InputError
 from bondloop.program.expr import Var
 from bondloop.program.quantity import Quantity, quantity_of
+from bondloop.units import dimension, multiplied
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.domain import Domain
     from bondloop.program.ranges import Range
 
-__all__ = ["by_path", "measure", "of_parameter"]
+__all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
 
 
 @lru_cache(maxsize=4096)
@@ -33,9 +36,35 @@ def of_parameter(
     units = () if unit is not None or within is None else within.units
     if len(units) == 1:
         unit = units[0]
-    elif len(units) == 2 and moved in (TRANSLATION, ROTATION):
+    elif len(units) == 2 and moved in (TRANSLATION, ROTATION) and _by_an_arm(*units):
         unit = units[moved == ROTATION]
     return Quantity(word, "" if unit in (None, "1") else unit)
+
+
+def expect_at_home(part: el.Part, name: str, within: Range | None, domain: Domain | None, path: str) -> None:
+    """Refuse a parameter that was given in a unit of another domain than its element's: a gap in degrees.
+
+    Parameters
+    ----------
+    part, name, within
+        The element, its parameter, and what that may be.
+    domain
+        Of the element's bonds; None where they differ.
+    path
+        Of the element.
+    """
+    unit = part.stated.get(name, "")
+    if unit and domain is not None and within is not None and not is_at_home(unit, within.units, domain):
+        raise InputError(
+            f"{path}.{name}: found a value in {unit}, but {path} is in {domain}, as its neighbours tell; "
+            f"expected one in {' or '.join(u for u in within.units if is_at_home(u, within.units, domain))}"
+        )
+
+
+def _by_an_arm(along: str, about: str) -> bool:
+    """Whether two units measure the same along an axis and about it: their quotient is of lengths only."""
+    ratio = dimension(f"1 {multiplied(about, along, -1)}")
+    return ratio is not None and not any(power for i, power in enumerate(ratio) if i != 1)
 
 
 def measure(d: Derivation) -> None:
@@ -112,6 +141,10 @@ def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
             rate = quantity_of(d.states[state]) if type(state) is Var else None
             if type(state) is Var and state.quantity is None and rate is not None:
                 state.quantity = _changed(domains, rate)
+    for part in waiting:
+        state = d.signal_values[part]
+        if part.texts and type(state) is Var and state.quantity is not None:
+            check_plain(*part.texts.values(), f"{flat.paths[part]}(initial)", units=[state.quantity.unit])
 
 
 def by_path(d: Derivation) -> dict[str, Quantity]:

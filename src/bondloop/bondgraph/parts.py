@@ -127,6 +127,8 @@ class Part:
     """Domain of its bonds, where it is stated; elsewhere it is found from what the parts around it say."""
     texts: Mapping[str, str] = {}
     """Quantities that were given as text with a unit, by word: they tell the domain."""
+    stated: Mapping[str, str] = {}
+    """Units of parameters that may measure several things, by name: the domain tells which is right."""
     relations: Relations | None = None
     """Equations of an element whose ports are described by them; None for all others."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.equation_blocks import blocks, largest_pairing
 from bondloop.bondgraph.inverse import inverse_of
-from bondloop.bondgraph.measures import of_parameter
+from bondloop.bondgraph.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.modulation import source_value
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
@@ -73,8 +73,11 @@ class Ports:
             table[state.value] = Var(f"{self.path}.{state.name}", quantity=quantity)
         moved = {d.flat.domain[bond] for bond in self.bonds}
         domain = moved.pop() if len(moved) == 1 else None
+        said = all(d.flat.said[bond] for bond in self.bonds)
         for name, symbol in part.parameter_symbols.items():
             within = part.ranges.get(name)
+            if said:
+                expect_at_home(part, name, within, domain, self.path)
             quantity = of_parameter(name, None, within, moved=domain)
             table[symbol] = d._parameter(f"{self.path}.{name}", part.parameters[name], within, quantity)
         sources = d.flat.signals.get(part, [])

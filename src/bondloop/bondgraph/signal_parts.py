@@ -96,6 +96,8 @@ class Integrator(_SignalPart):
     def __init__(self, initial: float | str = 0.0) -> None:
         super().__init__()
         self.start = check_plain(initial, "Integrator(initial)")
+        if isinstance(initial, str):
+            self.texts = {self.state_word: initial}
 
 
 class Function(_SignalPart):

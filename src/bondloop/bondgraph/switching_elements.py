@@ -15,6 +15,7 @@ from bondloop.bondgraph.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Element, Reading, reading
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, Range
+from bondloop.units import unit_in
 
 __all__ = ["Clutch", "Diode", "Stop", "Switch", "Switching"]
 
@@ -40,6 +41,7 @@ class Switching(Element):
             name: check_number(value, f"{kind}({name})", self.ranges[name], units=self.ranges[name].units)
             for name, value in parameters.items()
         }
+        self.stated = {name: unit_in(value) for name, value in parameters.items() if isinstance(value, str)}
 
     def mode_number(self, mode: int | str) -> int:
         """Return a mode, given by word or number, as a number."""
@@ -132,7 +134,7 @@ class Stop(Switching):
     start_mode: ClassVar[int] = 1
     ranges: ClassVar[Mapping[str, Range]] = {
         "gap": FINITE & Range(units=units_of("displacement")),
-        "restitution": Range(least=0, most=1),
+        "restitution": Range(least=0, most=1, units=("1",)),
     }
     state_word: ClassVar[str] = "displacement"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.flatten import SE
-from bondloop.bondgraph.measures import of_parameter
+from bondloop.bondgraph.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.modulation import modulated
 from bondloop.bondgraph.switching_elements import Clutch, Diode, Stop, Switch, Switching
 from bondloop.program.expr import Const, Expr, Var, function
@@ -53,6 +53,9 @@ def switching_port(d: Derivation, node: int) -> None:
     bond = flat.incident[node][0]
     mode, rebound = Var(f"{path}.mode"), None
     d.held[mode] = 0.0
+    if flat.said[bond]:
+        for n, within in part.ranges.items():
+            expect_at_home(part, n, within, flat.domain[bond], path)
     terms = [
         d._parameter(f"{path}.{n}", v, part.ranges[n], of_parameter(n, None, part.ranges[n]))
         for n, v in part.parameters.items()

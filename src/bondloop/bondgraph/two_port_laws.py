@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import TF
-from bondloop.bondgraph.laws import linear
+from bondloop.bondgraph.laws import check_number, linear
 from bondloop.bondgraph.modulation import modulated
 from bondloop.program.divisor import Divisor
 from bondloop.program.quantity import Quantity
@@ -31,6 +31,8 @@ def two_port(d: Derivation, node: int) -> None:
     else:
         assert isinstance(part, (el.TF, el.GY))
         name, quantity = f"{flat.path[node]}.{part.word}", _measured(d, part.word, first, second)
+        if part.word in part.texts and flat.said[first] and flat.said[second]:
+            check_number(part.texts[part.word], name, units=[quantity.unit or "1"])
         n = d._parameter(name, part.coefficient, part.range, quantity)
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
     e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]

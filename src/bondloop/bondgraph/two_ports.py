@@ -50,6 +50,8 @@ class TwoPort(Element):
 
     def _set(self, value: Any, kind: str, *, ranged: bool) -> None:  # noqa: ARG002 - a matrix has no range
         self.coefficient = check_number(value, f"{kind}({self.word})")
+        if isinstance(value, str):
+            self.texts = {self.word: value}
         if self.coefficient == 0.0:
             raise InputError(f"{kind}({self.word}=0) transmits nothing; leave the element out instead")
         check_number(value, f"{kind}({self.word})", self.range)

@@ -11,6 +11,7 @@ from bondloop.bondgraph.parts import Element
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
 from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.program.described import stated_units
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.kept_elsewhere import nothing_kept
 from bondloop.program.kinds import describable
@@ -66,6 +67,7 @@ class OdeElement(Multiport):
                 raise ModelError(f"{kind}(driven): {unknown_name('parameter', name, ranges)}")
         self.__dict__["inputs"] = (*law.inputs, *driven)
         values = {n: x for n, x in law.parameter_values().items() if n not in driven}
+        self.stated = stated_units(law)
         self.keep_parameters(kind, dict.fromkeys(values), values, {n: ranges[n] for n in values})
         self.name_ports([f"end_{i}" for i in range(law.interfaces)] if law.interfaces > 1 else ["end"])
         self._write(law, kind)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bondloop.bondgraph.domain import is_at_home
 from bondloop.errors import InputError, ModelError
-from bondloop.program.described import stated_units
+from bondloop.program.described import Described, Parameter, stated_units
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
     "expect_one_domain",
     "expect_signals",
     "expect_units_of_command",
+    "expect_units_of_controller",
     "refuse_arguments_of_parts",
 ]
 
@@ -127,6 +130,44 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
                 f"{where}.{name}: found '{text}', but what is tested is in {' and in '.join(kinds)}; "
                 f"expected {many if len(set(units)) > 1 else one}"
             )
+
+
+def expect_units_of_controller(domains: Sequence[Domain], part: Any, where: str = "controller") -> None:
+    """Refuse what a controller, or a part of it, was given in a unit of another domain than the interface's.
+
+    Parameters
+    ----------
+    domains
+        Of the interfaces.
+    part
+        The controller, or what it is made of.
+    where
+        Its path, for the message.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph.domain import TRANSLATION
+    >>> from bondloop.control import AdaptivePrediction
+    >>> expect_units_of_controller([TRANSLATION], AdaptivePrediction("5 ms", threshold="1 deg"))
+    Traceback (most recent call last):
+    bondloop.errors.InputError: controller.threshold: found a value in deg, but what is tested is in ...
+    """
+    if isinstance(part, (list, tuple)):
+        for i, one in enumerate(part):
+            expect_units_of_controller(domains, one, f"{where}[{i}]")
+    if not isinstance(part, Described) or not is_dataclass(part):
+        return
+    for name, unit in stated_units(part).items():
+        declared = getattr_static(type(part), name, None)
+        units = declared.range.units if isinstance(declared, Parameter) else ()
+        for domain in domains:
+            if not is_at_home(unit, units, domain):
+                raise InputError(
+                    f"{where}.{name}: found a value in {unit}, but what is tested is in {domain}; expected "
+                    f"one in {_either([u for u in units if is_at_home(u, units, domain)])}"
+                )
+    for f in fields(part):
+        expect_units_of_controller(domains, getattr(part, f.name), f"{where}.{f.name}")
 
 
 def expect_one_domain(ours: Sequence[Domain | None], theirs: Sequence[Domain | None]) -> None:

@@ -24,6 +24,7 @@ from bondloop.hybrid.arguments import (
     expect_one_domain,
     expect_signals,
     expect_units_of_command,
+    expect_units_of_controller,
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
@@ -240,6 +241,7 @@ class HybridTest(Checkable):
         expect_limits_of(self.domains, limits)
         watched = None if interlock is None else interlock.limits
         expect_limits_of(self.domains, watched, "interlock.limits")
+        expect_units_of_controller(self.domains, controller)
         said = command_units(limits, interlock)
         if said or rig.in_units:
             # the rig's equations are derived here only if they are asked for
