@@ -4,18 +4,33 @@ import pytest
 
 import bondloop as bl
 from bondloop import papers
-from bondloop.bondgraph import C, I, Model, One, Se, Zero
+from bondloop.bondgraph import C, I, Model, One, Se, Stop, Zero
 from bondloop.cli.tests import _converted
-from bondloop.control import MCS, Direct, LeadCompensation, PolynomialPrediction
+from bondloop.control import (
+    MCS,
+    AdaptiveModelBased,
+    AdaptivePrediction,
+    AdaptiveRemainder,
+    AdaptiveTimeSeries,
+    ConditionalTimeSeries,
+    Direct,
+    FeedforwardLQG,
+    LeadCompensation,
+    PolynomialPrediction,
+    RecursiveFir,
+)
+from bondloop.devices import BoucWen, MRDamper
 from bondloop.errors import InputError
+from bondloop.hybrid import Tunable
 from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
+from bondloop.integrate import NewmarkAverage
 from bondloop.program.signals import Chirp, Sine, Step
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, coulomb, dead_zone_spring
 from bondloop.rigs.imperfections import PureDelay
-from bondloop.safety import Interlock, Limits, PowerTrip
-from bondloop.structures import Beam, ShearBuilding, Structure
-from bondloop.transfer import Cylinder, MassSpringDamper, first_order, second_order
+from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.structures import Beam, RayleighRegion, ShearBuilding, Structure
+from bondloop.transfer import Cylinder, MassSpringDamper, Process, first_order, second_order
 
 
 def swing():
@@ -26,14 +41,30 @@ def swing():
     return m
 
 
+def mounted():
+    """The same on a spring of its own, so that the numerical half has one."""
+    m = swing()
+    m.mount = C(stiffness="1 kN/m")
+    m.v >> m.mount
+    return m
+
+
 def rig(**options):
     physical = swing().cut("v >> z")[1]
     return Emulated(physical, MassSpringDamper("1 kg", "10 N s/m", "100 N/m"), **options)
 
 
 def hybrid(rate="1 kHz", force="3 N"):
-    numerical = swing().cut("v >> z")[0]
+    numerical = mounted().cut("v >> z")[0]
     return bl.HybridTest(numerical, rig=rig(), controller=Direct(), excitation={"F": force}, rate=rate)
+
+
+def tuned(**bounds):
+    return hybrid().replaced(tunable={"numerical.mount.stiffness": Tunable(**bounds)})
+
+
+def valued(text):
+    return hybrid().with_values({"numerical.mount.stiffness": text})
 
 
 def system():
@@ -110,6 +141,30 @@ def test_texts_are_taken(read, number):
         (lambda: system().linearise({"mass.momentum": "2 m"}), r"mass\.momentum"),
         (lambda: system().values({"mass.mass": "2 N"}), r"mass\.mass"),
         (lambda: second_order(1.0, 10.0, "3 m"), "damping: expected a number without a unit"),
+        (lambda: Process((1,), (0.02, 1), delay="5 kg"), r"Process\(delay\): expected a quantity in s"),
+        (
+            lambda: MCS(dead_zone="3 kg"),
+            r"MCS\(dead_zone\): expected a quantity in m or rad or m/s or rad/s,",
+        ),
+        (
+            lambda: NewmarkAverage(iterations="0.5 kg"),
+            r"NewmarkAverage\(iterations\): expected a whole number",
+        ),
+        (lambda: NewmarkAverage(iterations=2.7), r"NewmarkAverage\(iterations\)"),
+        (lambda: NewmarkAverage(iterations=0), r"NewmarkAverage\(iterations\)"),
+        (lambda: MRDamper(current="2 kg"), r"MRDamper\(current\): expected a quantity in A or V"),
+        (lambda: MRDamper(damping_per_ampere="2 N/A"), r"MRDamper\(damping_per_ampere\)"),
+        (lambda: Stop(restitution="0.5 kg"), r"Stop\(restitution\): expected a number without a unit"),
+        (lambda: RayleighRegion(("a",), "3 kg", 0.1), r"RayleighRegion\(alpha\): expected a quantity in 1/s"),
+        (lambda: RayleighRegion(("a",), 3, "0.1 m"), r"RayleighRegion\(beta\): expected a quantity in s"),
+        (lambda: Switch("1 mm"), r"Switch\(schedule\): expected a number without a unit"),
+        (lambda: Switch(Step("1 mm")), r"Switch\(schedule\): expected a signal without a unit"),
+        (lambda: Tunable("1 mm", "2 N"), r"Tunable\(most\): expected a quantity like one in mm"),
+        (lambda: Tunable("1 mm", "2 m", rate="1 m"), r"Tunable\(rate\)"),
+        (lambda: tuned(least="1 mm", most="6 km"), "mount.stiffness.*: expected values in N/m.*found mm"),
+        (lambda: tuned(least=1, most=6e3, rate="1 kg"), "mount.stiffness.*: expected values in N/m"),
+        (lambda: valued("5000 N m/rad"), r"mount\.stiffness: expected a quantity in N/m, or"),
+        (lambda: valued("5000 Pa/m^3"), r"mount\.stiffness: expected a quantity in N/m, or"),
     ],
 )
 def test_units_of_another_kind_are_refused_by_name(make, message):
@@ -157,6 +212,47 @@ def test_a_signal_of_two_units_is_refused():
         _ = bl.signals.Sine("5 mm", 1.0, offset="3 N").unit
     with pytest.raises(InputError, match="a sum of signals in mm and in N"):
         _ = (bl.signals.Constant("5 mm") + bl.signals.Constant("3 N")).unit
+
+
+LENGTHS = {
+    "lqg": lambda u: FeedforwardLQG(first_order(1.0, 0.02), noise=f"0.01 {u}"),
+    "model based": lambda u: AdaptiveModelBased(threshold=f"0.01 {u}"),
+    "prediction": lambda u: AdaptivePrediction("5 ms", threshold=f"0.01 {u}"),
+    "time series": lambda u: AdaptiveTimeSeries(threshold=f"0.01 {u}"),
+    "conditional": lambda u: ConditionalTimeSeries(threshold=f"0.01 {u}"),
+    "fir": lambda u: RecursiveFir(threshold=f"0.01 {u}"),
+    "within": lambda u: AdaptiveRemainder(
+        PolynomialPrediction("3 ms"), AdaptiveTimeSeries(threshold=f"0.01 {u}")
+    ),
+    "stop": lambda u: Stop(gap=f"0.01 {u}"),
+    "bouc-wen": lambda u: BoucWen(yield_displacement=f"0.01 {u}").element(),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_per_cent_is_no_length_and_an_angle_is_one_where_it_turns_only(name):
+    make = LENGTHS[name]
+    for unit in ("%", "1", "mm/m"):
+        with pytest.raises(InputError, match="expected a quantity in m or rad"):
+            make(unit)
+    if name in ("stop", "bouc-wen"):
+        assert in_a_model(make("deg"), inertia="1 kg m^2")
+        assert in_a_model(make("mm"), mass="1 kg")
+        with pytest.raises(InputError, match=r"found a value in deg, but .* is in translation"):
+            in_a_model(make("deg"), mass="1 kg")
+        with pytest.raises(InputError, match=r"found a value in mm, but .* is in rotation"):
+            in_a_model(make("mm"), inertia="1 kg m^2")
+    else:
+        assert hybrid().replaced(controller=make("mm"))
+        with pytest.raises(InputError, match=r"controller\..*: found a value in deg, .* in translation"):
+            hybrid().replaced(controller=make("deg"))
+
+
+def in_a_model(part, **inertia):
+    m = Model("one")
+    m.v, m.part = One(), part
+    m.v >> [I(**inertia), m.part]
+    return m.compile()
 
 
 @pytest.mark.parametrize("k", ["400 kg", "400 N s/m", True])

@@ -60,7 +60,7 @@ class AdaptiveModelBased(AdaptiveFeedforward):
     Chen, Chang, Spencer and Tsai (2015), Bulletin of Earthquake Engineering 13(6), 1683-1714.
     """
 
-    rate: Parameter = Parameter(20.0, above=0)
+    rate: Parameter = Parameter(20.0, above=0, unit="1/s")
 
     def _targets(
         self,

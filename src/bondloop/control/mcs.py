@@ -20,6 +20,7 @@ from bondloop.program.quantity import Quantity
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE
 from bondloop.program.signals import Signal
 from bondloop.substructure.reference_model import reference_model
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,8 @@ class MCS(Controller):
         ``"reference"``: the same with A_m of the numerical half, which makes it strictly positive real for
         this test (order 2 only); or C_e itself, a weight for each of displacement, velocity and so on.
     dead_zone
-        Wind-up protection: the integral part does not adapt while |y_e| is below this.
+        Wind-up protection: the integral part does not adapt while |y_e| is below this; a velocity where the
+        error filter is ``"settling"`` and the order 2.
     leakage
         Wind-up protection by sigma-modification: the integral part decays at this rate in 1/s.
     coupled
@@ -94,7 +96,7 @@ class MCS(Controller):
     order: int = 2
     reference: Signal | None = None
     error_filter: str | Sequence[float] = "settling"
-    dead_zone: Parameter = Parameter(0.0, least=0)
+    dead_zone: float = 0.0
     leakage: Parameter = Parameter(0.0, least=0, unit="1/s")
     coupled: bool = False
     initial_gains: Any = ()
@@ -114,6 +116,9 @@ class MCS(Controller):
                 f"{kind}(reference): expected a signal, such as bondloop.signals.Sine('1 mm', '2 Hz'), or "
                 f"None for the desired displacement; found {given!r:.60}"
             )
+        motions = [multiplied(unit, "s", -k) for k in range(order) for unit in ("m", "rad")]
+        zone = NOT_NEGATIVE.check(self.dead_zone, f"{kind}(dead_zone)", *motions)
+        object.__setattr__(self, "dead_zone", zone)
         object.__setattr__(self, "error_filter", self._checked_filter())
         object.__setattr__(self, "initial_gains", self._checked_gains())
 

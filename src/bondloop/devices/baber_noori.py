@@ -56,13 +56,13 @@ class BaberNoori(BoucWen):
     source = "Baber and Noori (1985), J. Eng. Mech. 111; Foliente (1995), J. Struct. Eng. 121"
     mass_is = "none"
 
-    strength_loss: Parameter = Parameter(2e-4, least=0)
-    stiffness_loss: Parameter = Parameter(5e-4, least=0)
+    strength_loss: Parameter = Parameter(2e-4, least=0, unit="1/J")
+    stiffness_loss: Parameter = Parameter(5e-4, least=0, unit="1/J")
     slip: Parameter = Parameter(0.9, least=0, most=0.999, unit="1")
-    slip_rate: Parameter = Parameter(5e-3, least=0)
+    slip_rate: Parameter = Parameter(5e-3, least=0, unit="1/J")
     slip_level: Parameter = Parameter(0.2, least=0, most=1, unit="1")
     spread: Parameter = Parameter(0.3, above=0, unit="1")
-    spread_rate: Parameter = Parameter(1e-5, least=0)
+    spread_rate: Parameter = Parameter(1e-5, least=0, unit="1/J")
     coupling: Parameter = Parameter(0.5, above=0, unit="1")
 
     def narrowed(self, motion: Imposed) -> Value:

@@ -61,9 +61,9 @@ class BoucWen(Device):
     exponent: Parameter = Parameter(1.0, least=1, most=50, unit="1")
     gamma: Parameter = Parameter(0.5, unit="1")
     beta: Parameter = Parameter(0.5, above=0, unit="1")
-    amplitude_loss: Parameter = Parameter(0.0, least=0)
-    strength_loss: Parameter = Parameter(0.0, least=0)
-    stiffness_loss: Parameter = Parameter(0.0, least=0)
+    amplitude_loss: Parameter = Parameter(0.0, least=0, unit="1/J")
+    strength_loss: Parameter = Parameter(0.0, least=0, unit="1/J")
+    stiffness_loss: Parameter = Parameter(0.0, least=0, unit="1/J")
     states: ClassVar[Mapping[str, float]] = {"z": 0.0, "energy": 0.0}
     units: ClassVar[Mapping[str, str]] = {"z": "m", "energy": "J"}
 

@@ -52,7 +52,7 @@ class FrictionPendulum(Device):
     radius: Parameter = Parameter(2.0, above=0, unit="m")
     friction_fast: Parameter = Parameter(0.06, above=0, most=1, unit="1")
     friction_slow: Parameter = Parameter(0.03, above=0, most=1, unit="1")
-    rate: Parameter = Parameter(50.0, least=0)
+    rate: Parameter = Parameter(50.0, least=0, unit="s/m")
     stick_displacement: Parameter = Parameter(5e-4, above=0, unit="m")
     states: ClassVar[Mapping[str, float]] = {"slip": 0.0}
     units: ClassVar[Mapping[str, str]] = {"slip": "m"}

@@ -61,8 +61,8 @@ class LeadRubberBearing(Device):
     lead_area: Parameter = Parameter(7.9e-3, above=0, unit="m^2")
     yield_stress: Parameter = Parameter(10e6, above=0, unit="Pa")
     yield_displacement: Parameter = Parameter(0.01, above=0, unit="m")
-    softening: Parameter = Parameter(0.0069, least=0)
-    heat_capacity: Parameter = Parameter(1.45e6, above=0)
+    softening: Parameter = Parameter(0.0069, least=0, unit="1/K")
+    heat_capacity: Parameter = Parameter(1.45e6, above=0, unit="J/m^3/K")
     lead_height: Parameter = Parameter(0.25, above=0, unit="m")
     states: ClassVar[Mapping[str, float]] = {"z": 0.0, "temperature": 0.0}
     units: ClassVar[Mapping[str, str]] = {"temperature": "K"}

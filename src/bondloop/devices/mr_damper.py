@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from bondloop.devices.device import DAMPING, FORCE, LENGTH, STIFFNESS, VELOCITY, Device
 from bondloop.math import sign, tanh
 from bondloop.program.described import Parameter
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from bondloop.program.traced import Value
 
 __all__ = ["MRDamper"]
+
+
+CURRENT = ("A", "V")
+"""Of the coil, or the voltage that drives it."""
+
+
+def _a_unit(units: tuple[str, ...]) -> tuple[str, ...]:
+    """Return units over those of the current."""
+    return tuple(multiplied(unit, current, -1) for current in CURRENT for unit in units)
 
 
 class MRDamper(Device):
@@ -82,19 +92,19 @@ class MRDamper(Device):
 
     source = "Spencer, Dyke, Sain and Carlson (1997), J. Eng. Mech. 123(3)"
 
-    current: Parameter = Parameter(0.0, least=0)
-    saturation_current: Parameter = Parameter(2.0, above=0)
+    current: Parameter = Parameter(0.0, least=0, unit=CURRENT)
+    saturation_current: Parameter = Parameter(2.0, above=0, unit=CURRENT)
     yield_force: Parameter = Parameter(50.0, least=0, unit=FORCE)
-    yield_force_per_ampere: Parameter = Parameter(700.0, least=0)
+    yield_force_per_ampere: Parameter = Parameter(700.0, least=0, unit=_a_unit(FORCE))
     yield_displacement: Parameter = Parameter(3e-4, above=0, unit=LENGTH)
     beta: Parameter = Parameter(0.0, least=0, most=0.5, unit="1")
     exponent: Parameter = Parameter(1.5, least=1, unit="1")
     damping: Parameter = Parameter(500.0, least=0, unit=DAMPING)
-    damping_per_ampere: Parameter = Parameter(4000.0, least=0)
+    damping_per_ampere: Parameter = Parameter(4000.0, least=0, unit=_a_unit(DAMPING))
     pre_yield_damping: Parameter = Parameter(1e4, above=0, unit=DAMPING)
-    pre_yield_damping_per_ampere: Parameter = Parameter(8e4, least=0)
+    pre_yield_damping_per_ampere: Parameter = Parameter(8e4, least=0, unit=_a_unit(DAMPING))
     thinning_force: Parameter = Parameter(100.0, least=0, unit=FORCE)
-    thinning_force_per_ampere: Parameter = Parameter(500.0, least=0)
+    thinning_force_per_ampere: Parameter = Parameter(500.0, least=0, unit=_a_unit(FORCE))
     thinning_velocity: Parameter = Parameter(0.025, above=0, unit=VELOCITY)
     stiffness: Parameter = Parameter(1000.0, least=0, unit=STIFFNESS)
     rest_position: Parameter = Parameter(0.0, unit=LENGTH)

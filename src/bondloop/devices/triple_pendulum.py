@@ -68,7 +68,7 @@ class TripleFrictionPendulum(Device):
     lower_friction: Parameter = Parameter(0.05, above=0, most=1, unit="1")
     upper_friction: Parameter = Parameter(0.08, above=0, most=1, unit="1")
     slow_share: Parameter = Parameter(0.5, above=0, most=1, unit="1")
-    rate: Parameter = Parameter(50.0, least=0)
+    rate: Parameter = Parameter(50.0, least=0, unit="s/m")
     inner_stop: Parameter = Parameter(0.125, above=0, unit="m")
     lower_stop: Parameter = Parameter(0.15, above=0, unit="m")
     upper_stop: Parameter = Parameter(0.15, above=0, unit="m")

@@ -16,6 +16,7 @@ from bondloop.program.tick import Channel, Step, Tick, Update, reads
 from bondloop.program.tunable import Tunable
 from bondloop.safety.channel_names import DISPLACEMENT_TARGET, FORCE_TARGET, LIMITS
 from bondloop.substructure.external_half import ExternalHalf
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -67,11 +68,11 @@ def check_tunable(test: HybridTest) -> None:
         return
     limits = {} if test.interlock is None else vars(test.interlock.limits)
     held = {name: limits.get(word) for name, word in LIMITS.items()}
-    known: dict[str, tuple[float, Range]] = {SCALE: (test.scale, Range(least=0.0))}
+    known: dict[str, tuple[float, Range]] = {SCALE: (test.scale, Range(least=0.0, units=("1",)))}
     known |= {name: (float(x), Range(above=0.0, most=float(x))) for name, x in held.items() if x is not None}
     for system in (test.design.system, test.reference_system):
         if system is not None:
-            known |= {v.name: (x, v.range or FINITE) for v, x in system.values().items()}
+            known |= {v.name: (x, _in_its_unit(v)) for v, x in system.values().items()}
     for name, tunable in test.tunable.items():
         where = f"tunable['{name}']"
         if not isinstance(tunable, Tunable):
@@ -81,6 +82,13 @@ def check_tunable(test: HybridTest) -> None:
         if name not in known:
             raise InputError(unknown_name("parameter", name, known, where="the computer's half of the test"))
         value, within = known[name]
+        units = (limit_units(test)[LIMITS[name]],) if name in LIMITS else within.units
+        known_units = [unit for unit in units if unit]
+        if known_units and not any(is_of_kind(f"1 {tunable.unit}", unit) for unit in known_units):
+            raise InputError(
+                f"{where}: expected values in {' or '.join(known_units)}, or in another unit of that kind, "
+                f"and a rate of such a second; found {tunable.unit}"
+            )
         for word, bound in (("least", tunable.least), ("most", tunable.most)):
             if bound is not None and float(bound) not in within:
                 more = (
@@ -94,8 +102,15 @@ def check_tunable(test: HybridTest) -> None:
             )
 
 
-def adjustable_limits(test: HybridTest) -> dict[str, Var]:
-    """Return the limits of the interlock that are tunable, by their names in `Limits`, as parameters.
+def _in_its_unit(parameter: Var) -> Range:
+    """Return which numbers a parameter may be, in the one unit that it has in its model if that is known."""
+    unit = parameter.quantity.unit if parameter.quantity is not None else ""
+    within = parameter.range or FINITE
+    return replace(within, units=(unit,)) if unit else within
+
+
+def limit_units(test: HybridTest) -> dict[str, str]:
+    """Return the units of the interlock's limits, by their names in `Limits`; empty where one is not known.
 
     Parameters
     ----------
@@ -105,7 +120,7 @@ def adjustable_limits(test: HybridTest) -> dict[str, Var]:
     domain = test.domains[0]
     commands = [u.quantity for u in test.rig_system.commands]
     unit = "" if not commands or commands[0] is None else commands[0].unit
-    units = {
+    return {
         "displacement": domain.displacement.unit,
         "velocity": domain.flow.unit,
         "force": domain.effort.unit,
@@ -113,6 +128,17 @@ def adjustable_limits(test: HybridTest) -> dict[str, Var]:
         "command": unit,
         "command_rate": f"{unit}/s" if unit else "",
     }
+
+
+def adjustable_limits(test: HybridTest) -> dict[str, Var]:
+    """Return the limits of the interlock that are tunable, by their names in `Limits`, as parameters.
+
+    Parameters
+    ----------
+    test
+        The test.
+    """
+    units = limit_units(test)
     return {
         word: Var(
             name,

@@ -1,5 +1,6 @@
 """Newmark's average-acceleration scheme."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.integrate.implicit_step import implicit_products
 from bondloop.integrate.local_laws import local_laws
+from bondloop.program.described import Whole
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import schedule
 from bondloop.program.tick import Product, Update, instantiate
@@ -43,7 +45,7 @@ class NewmarkAverage(Integrator):
     """
 
     order: ClassVar[int] = 2
-    iterations: int = 6
+    iterations: Whole = Whole(6, least=1, most=1000)
     newest: bool = False
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:

@@ -255,8 +255,12 @@ NOT_ZERO = Range(nonzero=True)
 
 
 def checked_value(parameter: Var, value: Any) -> float:
-    """Return a new value of a parameter; one outside its range is refused by path, value and range."""
-    return (parameter.range or FINITE).check(value, parameter.name)
+    """Return a new value of a parameter; one outside its range is refused by path, value and range.
+
+    A text must measure what the parameter does in its model; the range may know several kinds.
+    """
+    unit = parameter.quantity.unit if parameter.quantity is not None else ""
+    return (parameter.range or FINITE).check(value, parameter.name, *([unit] if unit else []))
 
 
 def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: str = "") -> dict[Var, float]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.errors import InputError
-from bondloop.program.described import Described
+from bondloop.program.described import Described, common_unit, state_unit, stated_units
 from bondloop.program.ranges import number
+from bondloop.units import multiplied
 
 __all__ = ["Tunable"]
 
@@ -45,7 +46,9 @@ class Tunable(Described, family="tunable", alone=True):
         for name in ("least", "most", "rate"):
             value: Any = getattr(self, name)
             if value is not None:
+                state_unit(self, name, value)
                 object.__setattr__(self, name, number(value, f"Tunable({name})"))
+        _ = self.unit  # refused here where they differ
         if self.low > self.high:
             raise InputError(
                 f"Tunable: expected least at most as large as most; found {self.low:g} and {self.high:g}"
@@ -54,6 +57,14 @@ class Tunable(Described, family="tunable", alone=True):
             raise InputError(f"Tunable(rate): expected a positive number; found {self.rate}")
         if not isinstance(self.description, str):
             raise InputError(f"Tunable(description): expected a text; found {self.description!r:.60}")
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values, as they were given; empty for plain numbers."""
+        units = stated_units(self).items()
+        return common_unit(
+            {f"Tunable({n})": (multiplied(unit, "s") or "1") if n == "rate" else unit for n, unit in units}
+        )
 
     @property
     def low(self) -> float:

@@ -14,6 +14,7 @@ from bondloop.program.signals import Signal
 from bondloop.program.tick import Step, Update
 from bondloop.safety.base import SafetyBlock
 from bondloop.safety.conditions import limited
+from bondloop.units import is_of_kind
 
 __all__ = ["Switch"]
 
@@ -47,7 +48,13 @@ class Switch(SafetyBlock):
 
     def __post_init__(self) -> None:
         schedule = self.schedule
-        if not isinstance(schedule, Signal):
+        if isinstance(schedule, Signal):
+            if not is_of_kind(f"1 {schedule.unit}", "1"):
+                raise InputError(
+                    "Switch(schedule): expected a signal without a unit, or in %; found one in "
+                    f"{schedule.unit}"
+                )
+        else:
             schedule = _fraction(schedule, "Switch(schedule)")
             object.__setattr__(self, "schedule", schedule)
         if self.initial is None:
@@ -110,7 +117,7 @@ class Switch(SafetyBlock):
 
 
 def _fraction(value: float | str, what: str) -> float:
-    result = number(value, what)
+    result = number(value, what, "1")
     if not 0 <= result <= 1:
         raise InputError(f"{what}: expected a number from 0 to 1; found {result:g}")
     return result

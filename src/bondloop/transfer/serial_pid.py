@@ -44,7 +44,7 @@ class SerialPID(_PID):
     (0.0, 31.62)
     """
 
-    proportional: Parameter = Parameter(30.0)
+    proportional: Parameter = Parameter(30.0, unit="1")
     integral: Parameter = Parameter(0.2, least=0, unit="1/s")
     derivative: Parameter = Parameter(3.6e-3, least=0, unit="s")
     filter: Parameter = Parameter(5e-4, above=0, unit="s")
