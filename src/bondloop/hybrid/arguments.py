@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondloop.bondgraph.domain import is_at_home
 from bondloop.errors import InputError, ModelError
-from bondloop.program.described import Described, Parameter, stated_units
+from bondloop.program.described import Parameter, stated_units
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def expect_units_of_controller(domains: Sequence[Domain], part: Any, where: str 
     if isinstance(part, (list, tuple)):
         for i, one in enumerate(part):
             expect_units_of_controller(domains, one, f"{where}[{i}]")
-    if not isinstance(part, Described) or not is_dataclass(part):
+    if not is_dataclass(part):
         return
     for name, unit in stated_units(part).items():
         declared = getattr_static(type(part), name, None)

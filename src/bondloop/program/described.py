@@ -64,7 +64,7 @@ def stated_units(owner: object) -> dict[str, str]:
     owner
         Any object; what was given as a plain number is left out.
     """
-    return dict(vars(owner).get(STATED, {}))
+    return dict(getattr(owner, STATED, {}))
 
 
 def in_unit(value: float, unit: str) -> float | str:
