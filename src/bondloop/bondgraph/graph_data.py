@@ -283,7 +283,7 @@ def model_from_parts(
     return model
 
 
-def ends_of(model: Model, text: str) -> tuple[Part | Terminal, Part | Terminal]:
+def ends_of(model: Model, text: object) -> tuple[Part | Terminal, Part | Terminal]:
     """Return the two ends of a bond that is written as ``"a.b >> c.d"``."""
     ends = [e.strip() for e in text.split(">>")] if isinstance(text, str) else []
     if len(ends) != 2 or not all(ends):

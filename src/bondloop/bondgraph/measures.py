@@ -18,6 +18,7 @@ from bondloop.units import dimension, multiplied
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.domain import Domain
+    from bondloop.bondgraph.parts import Part
     from bondloop.program.ranges import Range
 
 __all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
@@ -41,7 +42,7 @@ def of_parameter(
     return Quantity(word, "" if unit in (None, "1") else unit)
 
 
-def expect_at_home(part: el.Part, name: str, within: Range | None, domain: Domain | None, path: str) -> None:
+def expect_at_home(part: Part, name: str, within: Range | None, domain: Domain | None, path: str) -> None:
     """Refuse a parameter that was given in a unit of another domain than its element's: a gap in degrees.
 
     Parameters
@@ -143,8 +144,9 @@ def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
                 state.quantity = _changed(domains, rate)
     for part in waiting:
         state = d.signal_values[part]
-        if part.texts and type(state) is Var and state.quantity is not None:
-            check_plain(*part.texts.values(), f"{flat.paths[part]}(initial)", units=[state.quantity.unit])
+        if type(state) is Var and state.quantity is not None:
+            for text in part.texts.values():
+                check_plain(text, f"{flat.paths[part]}(initial)", units=[state.quantity.unit])
 
 
 def by_path(d: Derivation) -> dict[str, Quantity]:

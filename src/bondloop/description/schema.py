@@ -142,10 +142,9 @@ def _part(kind: Kind) -> dict[str, Any]:
 def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
     descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
     rule = kind.allowed.get(name)
-    table = isinstance(rule, tuple) and read_annotation(annotation_of(parameter)).entry is not None
-    if table:
-        return {**_annotated(annotation_of(parameter)), "propertyNames": {"enum": list(rule or ())}}
     if isinstance(rule, tuple):
+        if read_annotation(annotation_of(parameter)).entry is not None:
+            return {**_annotated(annotation_of(parameter)), "propertyNames": {"enum": list(rule)}}
         return {"type": "string", "enum": list(rule)}
     if isinstance(rule, Range):
         return _bounded(rule)
