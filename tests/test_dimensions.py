@@ -151,7 +151,7 @@ def test_texts_are_taken(read, number):
             r"NewmarkAverage\(iterations\): expected a whole number",
         ),
         (lambda: NewmarkAverage(iterations=2.7), r"NewmarkAverage\(iterations\)"),
-        (lambda: NewmarkAverage(iterations=0), r"NewmarkAverage\(iterations\)"),
+        (lambda: NewmarkAverage(iterations=-1), r"NewmarkAverage\(iterations\)"),
         (lambda: MRDamper(current="2 kg"), r"MRDamper\(current\): expected a quantity in A or V"),
         (lambda: MRDamper(damping_per_ampere="2 N/A"), r"MRDamper\(damping_per_ampere\)"),
         (lambda: Stop(restitution="0.5 kg"), r"Stop\(restitution\): expected a number without a unit"),

@@ -57,10 +57,11 @@ identify/structure.py
 measurements/arrays.py measurements/headings.py measurements/libraries.py measurements/lvm.py
 measurements/own_process.py measurements/reading.py measurements/sampling.py measurements/text.py
 measurements/text_cells.py measurements/text_layout.py measurements/text_lines.py measurements/text_rows.py
-measurements/thousands.py
+measurements/text_table.py measurements/thousands.py
 plots/animation.py plots/axis_unit.py
-program/annotations.py program/described.py program/json_values.py program/kinds.py program/law.py
-program/number_block.py program/restoring.py program/switching_rest.py program/written.py
+program/annotations.py program/described.py program/json_values.py program/kept_elsewhere.py
+program/kinds.py program/law.py program/number_block.py program/restoring.py program/switching_rest.py
+program/written.py
 realtime/build.py realtime/channels/bench.py realtime/channels/packet.py realtime/channels/sheet.py
 realtime/console.py realtime/export.py realtime/fmu_rig.py realtime/keys.py realtime/process.py
 realtime/recorder.py

@@ -36,7 +36,8 @@ class NewmarkAverage(Integrator):
     Parameters
     ----------
     iterations
-        Newton steps of a nonlinear system, or sweeps over its laws, the same number in every step.
+        Newton steps of a nonlinear system, or sweeps over its laws, the same number in every step; with
+        none (0) the laws are as they were when it began.
     newest
         Which step a sample's inputs belong to. False: the one that begins with the sample, so a measured
         force moves the structure one sample later. True: the one that ends with it, as in a structural
@@ -45,7 +46,7 @@ class NewmarkAverage(Integrator):
     """
 
     order: ClassVar[int] = 2
-    iterations: Whole = Whole(6, least=1, most=1000)
+    iterations: Whole = Whole(6, least=0, most=1000)
     newest: bool = False
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
