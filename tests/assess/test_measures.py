@@ -166,5 +166,5 @@ def test_signals_that_do_not_fit():
         assess.normalised_rms_error(np.zeros(3), np.zeros(2))
     with pytest.raises(InputError, match="no samples"):
         assess.maximum_error([], [])
-    with pytest.raises(InputError, match="sample_period must be positive"):
+    with pytest.raises(InputError, match="sample_period: expected a number above 0"):
         assess.delay(sine(), sine(), 0.0)

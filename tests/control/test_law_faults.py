@@ -227,7 +227,7 @@ class Typed(ControlLaw):
         ("terms", np.float64(2.0), "expected a whole number; found 2.0"),
         ("terms", True, "expected a whole number; found true"),
         ("terms", None, "expected a whole number; found None"),
-        ("forward", 1, "expected true or false; found 1"),
+        ("forward", 1, "expected True or False; found 1"),
         ("mode", 3, "expected a text; found 3"),
         ("taps", 3.0, "expected a list; found 3.0"),
         ("taps", (1.0, "x"), r"\[1\]: expected a number with a unit"),

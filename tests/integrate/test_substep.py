@@ -1,6 +1,7 @@
 """Sub-step Newmark: against plain Newmark, its own equations, bad input."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -171,12 +172,12 @@ def test_second_order_in_the_time_step():
         ({"alpha": 0.2}, "alpha = 0.2 and delta = 0.5 are not stable whatever the time step"),
         ({"delta": 0.4}, "delta = 0.4 are not stable"),
         ({"alpha": 0.25, "delta": 0.6}, "2 alpha >= delta >= 1/2 is needed"),
-        ({"P": float("nan")}, r"SubStep\(P\): expected a finite number"),
+        ({"P": float("nan")}, "SubStep(P): expected a finite number"),
         ({"control": "force"}, "control must be 'acceleration' or 'displacement'; found 'force'"),
     ],
 )
 def test_bad_options_are_refused(options, words):
-    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+    with pytest.raises(InputError, match=re.escape(words)):
         SubStep(**options)
 
 

@@ -130,7 +130,7 @@ class RunPlots:
             raise InputError("this run has no adaptive gains")
         return gains(self.record, self.gain_names, path=path)
 
-    def spectra(self, *, highest: float | None = None, path: Path | None = None) -> Figure:
+    def spectra(self, *, highest: float | str | None = None, path: Path | None = None) -> Figure:
         """Draw the spectra of every actuator, stacked, up to `highest` [Hz].
 
         Parameters
@@ -143,12 +143,13 @@ class RunPlots:
             returned.
         """
         checked(self.record, self.pairs)
+        end = None if highest is None else number(highest, "highest", "Hz")
         figure = page(0.3 + 2.3 * len(self.pairs))
         stack = figure.subplots(len(self.pairs), 1, squeeze=False)[:, 0]
         period = self.record.sample_period
         for axes, (label, (desired, actual)) in zip(stack, self.pairs.items(), strict=True):
             x, y = self._compared[desired], self._compared[actual]
-            draw_spectrum(axes, x, y, period, self.record.units[desired], highest)
+            draw_spectrum(axes, x, y, period, self.record.units[desired], end)
             heading(axes, label, lines_below=1)
         return finish(figure, path)
 

@@ -72,6 +72,11 @@ class Kind:
         """Whether it is one of bondloop's."""
         return str(self.make.__module__).startswith("bondloop.")
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it reads texts with units itself: what is bondloop's does, but for functions of tests."""
+        return self.ours and (self.family != "test" or isinstance(self.make, type))
+
     @functools.cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, by name."""

@@ -256,7 +256,7 @@ class Reader:
                 sound = False
                 continue
             annotation = "Any" if parameter is None else annotation_of(parameter)
-            if kind.ours:  # it reads texts itself, and knows what they should measure
+            if kind.reads_texts:  # and knows what they should measure
                 annotation = " | ".join("Number" if m == "float" else m for m in union(annotation))
             arguments[name] = self._argument(kind, name, annotation, value, (*place, name))
             sound = sound and arguments[name] is not FAILED

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
 from bondloop.program.input_extremes import Inputs
-from bondloop.program.ranges import number
+from bondloop.program.ranges import instant, number
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.state_slopes import slopes
 from bondloop.program.stepping import Stepping
@@ -102,7 +102,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     method: str | None = None,
     rtol: float = 1e-9,
     atol: float | None = None,
-    max_step: float = np.inf,
+    max_step: float | str = np.inf,
 ) -> Trajectory:
     """Integrate a system with the solvers of ``scipy.integrate``.
 
@@ -131,8 +131,8 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         Absolute tolerance in SI units, the same for all states; by default 1e-12 of the size of each: the
         largest that it has been, or that comes of the others and of the inputs.
     max_step
-        In s. Events of a system that switches are found whatever it is. Of a command to a switch that is a
-        function of time, a pulse that comes but once may be missed where it is shorter than an eighth of
+        In s, or text. Events of a system that switches are found in any case. Of a command to a switch that
+        is a function of time, a pulse that comes but once may be missed where it is shorter than an eighth of
         this, or without it than 1/8,000 of the duration.
     """
     pair = (0.0, duration) if isinstance(duration, str) or np.isscalar(duration) else duration
@@ -166,7 +166,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     instants = _instants(times, start, end)
     x0 = system.initial(initial)
     inputs_at = Inputs(given, signals, rate_signals, (float(start), float(end)))
-    options = {"method": method, "rtol": rtol, "atol": atol, "max_step": max_step}
+    options = {"method": method, "rtol": rtol, "atol": atol, "max_step": instant(max_step, "max_step")}
     if system.switching:
         from bondloop.program.simulate_switching import simulate_switching
 

@@ -664,7 +664,7 @@ class System:
         method: str | None = None,
         rtol: float = 1e-9,
         atol: float | None = None,
-        max_step: float = np.inf,
+        max_step: float | str = np.inf,
     ) -> Trajectory:
         """Integrate with SciPy's solvers; see :func:`bondloop.program.simulate.simulate`.
 
@@ -691,7 +691,7 @@ class System:
         atol
             Absolute tolerance in SI units, the same for all states; by default 1e-12 of the size of each.
         max_step
-            Largest step in s; events of a system that switches are found whatever it is.
+            Largest step in s, or text, ``"1 ms"``; events of a system that switches are found whatever it is.
         """
         from bondloop.program.simulate import simulate
 

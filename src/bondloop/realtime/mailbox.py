@@ -20,7 +20,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import Range
+from bondloop.program.ranges import Range, number
 from bondloop.realtime.layout import BATCH, MAIL, MAIL_KEY, MAILS, WHO
 from bondloop.realtime.shared import Segment, fence
 
@@ -132,7 +132,7 @@ class Mailbox:
             mails.append((_SET, index, allowed.check(value, parameter)))
         return self._send_all(mails, who)
 
-    def trip(self, cause: int = 9, who: str = "", patience: float = PATIENCE) -> int:
+    def trip(self, cause: int = 9, who: str = "", patience: float | str = PATIENCE) -> int:
         """Trip: bring the rig to its safe state, with a cause (9: the operator).
 
         Where another writer keeps the mailbox for longer than `patience` seconds it is an `InputError`; a
@@ -147,7 +147,7 @@ class Mailbox:
         patience
             In s.
         """
-        return self._send_all([(_TRIP, 0, float(cause))], who, patience)
+        return self._send_all([(_TRIP, 0, float(cause))], who, number(patience, "patience", "s"))
 
     def retreat(self, who: str = "") -> int:
         """Bring the rig to its safe state and stay there until reset or stopped, without a trip.
