@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Var
     from bondloop.program.ranges import Range
     from bondloop.program.tick import Tick
 
@@ -94,7 +93,7 @@ def tick_variables(
     inputs = tick.inputs[tables:]
     first_state = 1 + len(inputs) + len(tick.channels) + len(tick.parameters)
     rows: list[tuple[Group, str, dict[str, Any]]] = [("time", "time", {"unit": "s"})]
-    rows += [("input", v.name, {"unit": _unit(v), "start": (starts or {}).get(v.name, 0.0)}) for v in inputs]
+    rows += [("input", v.name, {"unit": v.unit, "start": (starts or {}).get(v.name, 0.0)}) for v in inputs]
     rows += [
         ("output", c.name, {"unit": c.unit, "rate_of": first_state + i if i < rates else None})
         for i, c in enumerate(tick.channels)
@@ -103,9 +102,9 @@ def tick_variables(
     for v, value in tick.parameters.items():
         fixed = v.name in worked_in
         least, most = (value, value) if fixed else bounds_of(v.range)
-        about = {"unit": _unit(v), "start": value, "least": least, "most": most, "fixed": fixed}
+        about = {"unit": v.unit, "start": value, "least": least, "most": most, "fixed": fixed}
         rows.append(("parameter", v.name, about))
-    rows += [("state", v.name, {"unit": _unit(v), "start": x}) for v, x in tick.states.items()]
+    rows += [("state", v.name, {"unit": v.unit, "start": x}) for v, x in tick.states.items()]
     names = _distinct((group, name) for group, name, _ in rows)
     return [
         Variable(name, path, group, i, **about)
@@ -183,10 +182,6 @@ def legible(text: str) -> str:
     'a<b\\u000a'
     """
     return _ILLEGIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) or "_"
-
-
-def _unit(v: Var) -> str:
-    return "" if v.quantity is None else v.quantity.unit
 
 
 def _distinct(named: Iterable[tuple[Group, str]]) -> Sequence[str]:

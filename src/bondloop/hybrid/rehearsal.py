@@ -63,13 +63,13 @@ def run_length(seconds: float | str) -> float:
     return length
 
 
-def steps_of(seconds: float, period: float) -> int:
+def steps_of(seconds: float | str, period: float) -> int:
     """Return the ticks of a run, the first and the last included.
 
     Parameters
     ----------
     seconds
-        Its length.
+        Its length, as `run_length` takes it.
     period
         Seconds between ticks.
 
@@ -81,10 +81,11 @@ def steps_of(seconds: float, period: float) -> int:
     Traceback (most recent call last):
     bondloop.errors.InputError: a run of 1e+300 s has 1e+303 ticks of 0.001 s; at most 1,000,000,000 are ...
     """
-    ticks = run_length(seconds) / period
+    length = run_length(seconds)
+    ticks = length / period
     if not ticks < MOST:
         raise InputError(
-            f"a run of {seconds:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "
+            f"a run of {length:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "
             "make it shorter, or the rate lower"
         )
     return round(ticks) + 1

@@ -245,8 +245,7 @@ class HybridTest(Checkable):
         said = command_units(limits, interlock)
         if said or rig.in_units:
             # the rig's equations are derived here only if they are asked for
-            units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
-            expect_units_of_command(units, said)
+            expect_units_of_command([u.unit for u in self.rig_system.commands], said)
         self._check_inputs(excitation)
         self._check_coordinates()
         check_tunable(self)

@@ -104,9 +104,8 @@ def check_tunable(test: HybridTest) -> None:
 
 def _in_its_unit(parameter: Var) -> Range:
     """Return which numbers a parameter may be, in the one unit that it has in its model if that is known."""
-    unit = parameter.quantity.unit if parameter.quantity is not None else ""
     within = parameter.range or FINITE
-    return replace(within, units=(unit,)) if unit else within
+    return replace(within, units=(parameter.unit,)) if parameter.unit else within
 
 
 def limit_units(test: HybridTest) -> dict[str, str]:
@@ -118,8 +117,7 @@ def limit_units(test: HybridTest) -> dict[str, str]:
         The test.
     """
     domain = test.domains[0]
-    commands = [u.quantity for u in test.rig_system.commands]
-    unit = "" if not commands or commands[0] is None else commands[0].unit
+    unit = next((u.unit for u in test.rig_system.commands), "")
     return {
         "displacement": domain.displacement.unit,
         "velocity": domain.flow.unit,

@@ -177,6 +177,11 @@ class Var(Expr):
         self.range = range
         self.quantity = quantity
 
+    @property
+    def unit(self) -> str:
+        """Unit of what it measures; empty where that is not known."""
+        return "" if self.quantity is None else self.quantity.unit
+
 
 class Const(Expr):
     """A number.

@@ -259,8 +259,8 @@ def checked_value(parameter: Var, value: Any) -> float:
 
     A text must measure what the parameter does in its model; the range may know several kinds.
     """
-    unit = parameter.quantity.unit if parameter.quantity is not None else ""
-    return (parameter.range or FINITE).check(value, parameter.name, *([unit] if unit else []))
+    units = (parameter.unit,) if parameter.unit else ()
+    return (parameter.range or FINITE).check(value, parameter.name, *units)
 
 
 def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: str = "") -> dict[Var, float]:

@@ -13,7 +13,7 @@ from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import LARGE_FLAGS, PROGRAM_FLAGS
 from bondloop.errors import InputError
 from bondloop.fmu import described
-from bondloop.hybrid.rehearsal import run_length, steps_of
+from bondloop.hybrid.rehearsal import steps_of
 from bondloop.program.call import calls
 from bondloop.realtime.build import loop_sources, rig_sources
 from bondloop.realtime.interface import command_names, measured_names
@@ -134,7 +134,7 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
         raise InputError(
             "a plain simulation has no rig, and nothing to run in real time; write_c writes its tick"
         )
-    steps = steps_of(run_length(seconds), test.period)
+    steps = steps_of(seconds, test.period)
     computer, safe = test.computer_tick, safe_position(test)
     commands, measured = command_names(computer), measured_names(computer)
     rig = test.rig_tick(test.period / test.rig.substeps)

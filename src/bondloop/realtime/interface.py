@@ -18,7 +18,6 @@ from bondloop.safety.causes import Cause
 from bondloop.safety.channel_names import CAUSE, TRIP
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Var
     from bondloop.program.tick import Tick
 
 __all__ = ["Ends", "command_names", "computer_ends", "interface_c", "links_c", "measured_names", "rig_ends"]
@@ -249,13 +248,13 @@ def _table(role: str, ends: Ends) -> str:
     lines += [f"static const double {role}_{n}[] = {{{_doubles(v)}}};" for n, v in values.items()]
     texts_of = {
         "parameter_names": parameters,
-        "parameter_units": [_unit(v) for v in tick.parameters],
+        "parameter_units": [v.unit for v in tick.parameters],
         "channel_names": channels,
         "channel_units": [c.unit for c in tick.channels],
         "input_names": [v.name for v in tick.inputs],
-        "input_units": [_unit(v) for v in tick.inputs],
+        "input_units": [v.unit for v in tick.inputs],
         "state_names": [v.name for v in tick.states],
-        "state_units": [_unit(v) for v in tick.states],
+        "state_units": [v.unit for v in tick.states],
         "command_names": ends.commands,
         "measured_names": ends.measured,
     }
@@ -316,10 +315,6 @@ def _table(role: str, ends: Ends) -> str:
     lines.append(f"static const bl_interface {role}_interface = {{\n{rows}}};")
     lines.append(f"const bl_interface *const bl_{role} = &{role}_interface;\n")
     return "\n".join(lines)
-
-
-def _unit(v: Var) -> str:
-    return "" if v.quantity is None else v.quantity.unit
 
 
 def _places(ends: Ends) -> dict[str, list[int]]:

@@ -219,7 +219,7 @@ class Ring:
         return block
 
     def blocks(self, most: int) -> Iterator[NDArray[Any]]:
-        """Yield what is there in blocks of at ``most`` so many samples."""
+        """Yield what is there in blocks of at most ``most`` samples."""
         while True:
             block = self.read(most)
             if not len(block):

@@ -29,7 +29,7 @@ def about_parameter(tick: Tick, parameter: Var) -> dict[str, Any]:
     declared = (tick.tunable or {}).get(parameter.name, Tunable())
     channels = {c.name for c in tick.channels}
     entries = {
-        "unit": "" if parameter.quantity is None else parameter.quantity.unit,
+        "unit": parameter.unit,
         "tunable": least <= most,
         "least": least if math.isfinite(least) else None,
         "most": most if math.isfinite(most) else None,

@@ -154,8 +154,7 @@ def _parameters(tick: Tick, wanted: Mapping[str, tuple[float, float] | None]) ->
     chosen = dict(wanted) or {**dict.fromkeys(_offered(names)), **declared}
     rows = []
     for variable, value in tick.parameters.items():
-        row: dict[str, Any] = {"name": variable.name, "value": float(value or 0.0)}
-        row["unit"] = variable.quantity.unit if variable.quantity is not None else ""
+        row: dict[str, Any] = {"name": variable.name, "value": float(value or 0.0), "unit": variable.unit}
         if variable.name in chosen:
             row["ends"] = _ends(variable.name, row["value"], chosen[variable.name])
         rows.append(row)

@@ -232,8 +232,7 @@ def _parameters(test: Rehearsable) -> Iterator[tuple[str, str]]:
     """Yield every parameter of the tick with its value and unit."""
     for variable, value in test.tick.parameters.items():
         if isinstance(value, (int, float)):
-            quantity = variable.quantity
-            yield variable.name, in_unit(float(value), "" if quantity is None else quantity.unit)
+            yield variable.name, in_unit(float(value), variable.unit)
 
 
 def units_of_parameters(test: Rehearsable | None) -> dict[str, str]:

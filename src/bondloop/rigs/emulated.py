@@ -343,9 +343,8 @@ class Emulated(Described, member_of="rig"):
         for word, sensor in self.sensors.items():
             units = [getattr(domain, MEASURED[word]).unit for domain in rig.domains]
             expect_unit(sensor, units, f"rig.sensors.{word}")
-        commanded = [u.quantity.unit if u.quantity else "" for u in rig.commands]
         for part in self.drive:
-            expect_unit(part, commanded, "rig.drive")
+            expect_unit(part, [u.unit for u in rig.commands], "rig.drive")
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

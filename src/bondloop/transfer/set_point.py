@@ -38,7 +38,7 @@ def expect_set_point(actuator: Any, who: str, unit: str = "m", port: int = 0) ->
         command = coupled_transfer(actuator).commands[port]
     except ForceOutputError:
         command = force_output(actuator).command
-    known = "" if command.quantity is None else command.quantity.unit
+    known = command.unit
     if known and not is_of_kind(f"1 {known}", unit):
         raise InputError(
             f"{who} sends displacements, in {unit}; the command of the transfer system is in {known}: give "
