@@ -1,36 +1,50 @@
 """Texts with units are taken wherever numbers are, and one of another kind is refused by name."""
 
+import math
+
+import numpy as np
 import pytest
 
 import bondloop as bl
 from bondloop import papers
-from bondloop.bondgraph import C, I, Model, One, Se, Stop, Zero
+from bondloop.bondgraph import C, I, Input, Model, MSe, One, Port, R, Se, Stop, Zero
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION
 from bondloop.cli.tests import _converted
 from bondloop.control import (
     MCS,
+    AdaptiveCoupledInverse,
     AdaptiveModelBased,
     AdaptivePrediction,
     AdaptiveRemainder,
     AdaptiveTimeSeries,
     ConditionalTimeSeries,
     Direct,
+    DiscreteMCS,
     FeedforwardLQG,
+    InverseModel,
     LeadCompensation,
+    LoadFeedforward,
     PolynomialPrediction,
     RecursiveFir,
+    Scheduled,
+    SensitivityVirtualJunction,
+    SlidingMode,
+    VirtualJunction,
 )
 from bondloop.devices import BoucWen, MRDamper
 from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
+from bondloop.hybrid.arguments import expect_units_of_controller
 from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
 from bondloop.integrate import NewmarkAverage
-from bondloop.program.signals import Chirp, Sine, Step
+from bondloop.program.described import Parameter
+from bondloop.program.signals import Chirp, Sine, Step, Table
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, coulomb, dead_zone_spring
 from bondloop.rigs.imperfections import PureDelay
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
 from bondloop.structures import Beam, RayleighRegion, ShearBuilding, Structure
-from bondloop.transfer import Cylinder, MassSpringDamper, Process, first_order, second_order
+from bondloop.transfer import Cylinder, MassSpringDamper, Process, ProcessMatrix, first_order, second_order
 
 
 def swing():
@@ -99,6 +113,12 @@ def begun(at):
         (lambda: ShearBuilding(["2 t"], ["4 kN/m"], ["1 kN s/m"]).masses[0], 2000.0),
         (lambda: Beam("a", "b", E="210 GPa", A="1 cm^2", I="2 cm^4", rho="7.85 t/m^3").I, 2e-8),
         (lambda: Interlock(release="50 ms").release, 0.05),
+        (lambda: Table(["1 ms", "1 s"], ["3 mm", 2]).values[0], 0.003),
+        (lambda: Table(["1 ms", "1 s"], ["3 mm", 2]).times[0], 0.001),
+        (lambda: Parameter(least="1 ms").range.least, 0.001),
+        (lambda: Parameter(1.0, most=math.inf).range.most, math.inf),
+        (lambda: C(stiffness=1.0, initial=np.array(1.5)).start, 1.5),
+        (lambda: MassSpringDamper(1, np.array(1.5), 1).compile().parameters["damper.damping"], 1.5),
         (lambda: _converted("rate", "1 kHz", 500.0), 1000.0),
     ],
 )  # fmt: skip
@@ -135,7 +155,7 @@ def test_texts_are_taken(read, number):
         (lambda: dead_zone_spring("1 kN/m", "1 N"), r"dead_zone_spring\(gap\)"),
         (lambda: PowerTrip("3 N"), r"PowerTrip\(threshold\)"),
         (lambda: Beam("a", "b", E="210 mm", A=1, I=1), r"Beam\(E\)"),
-        (lambda: ShearBuilding(["2 m"], [1.0]), r"ShearBuilding\(masses\)"),
+        (lambda: ShearBuilding(["2 m"], [1.0]), r"ShearBuilding\(masses\[0\]\)"),
         (lambda: Structure().node("a", x="3 s"), "expected a quantity in m"),
         (lambda: system().simulate(1, initial={"spring.displacement": "2 kg"}), r"spring\.displacement"),
         (lambda: system().linearise({"mass.momentum": "2 m"}), r"mass\.momentum"),
@@ -144,7 +164,16 @@ def test_texts_are_taken(read, number):
         (lambda: Process((1,), (0.02, 1), delay="5 kg"), r"Process\(delay\): expected a quantity in s"),
         (
             lambda: MCS(dead_zone="3 kg"),
+            r"MCS\(dead_zone\): expected a quantity in m/s or rad/s,",
+        ),
+        (lambda: MCS(dead_zone="3 mm"), r"MCS\(dead_zone\): expected a quantity in m/s or rad/s,"),
+        (
+            lambda: MCS(dead_zone="3 kg", error_filter="lyapunov"),
             r"MCS\(dead_zone\): expected a quantity in m or rad or m/s or rad/s,",
+        ),
+        (
+            lambda: Scheduled((INVERSE, INVERSE), ("1 mm", "2 N")),
+            r"Scheduled\(levels\[1\]\): expected a quantity in m or rad",
         ),
         (
             lambda: NewmarkAverage(iterations="0.5 kg"),
@@ -157,6 +186,12 @@ def test_texts_are_taken(read, number):
         (lambda: Stop(restitution="0.5 kg"), r"Stop\(restitution\): expected a number without a unit"),
         (lambda: RayleighRegion(("a",), "3 kg", 0.1), r"RayleighRegion\(alpha\): expected a quantity in 1/s"),
         (lambda: RayleighRegion(("a",), 3, "0.1 m"), r"RayleighRegion\(beta\): expected a quantity in s"),
+        (lambda: Table(["0 s", "1 m"], [0, 1]), r"Table\(times\[1\]\): expected a quantity in s"),
+        (lambda: Table([0, 1], ["1 mm", "1 s"]), r"Table\(values\[1\]\): expected a quantity like one in mm"),
+        (lambda: Table([0, 1], ["1 mm", 2], unit="N"), r"Table\(values\[0\]\): expected a quantity in N"),
+        (lambda: Table([0, 1], ["1 foo", "2 mm"]), r"Table\(values\[0\]\): .*unknown unit 'foo'"),
+        (lambda: Parameter(least="1 ms", unit="m"), r"Parameter\(least\): expected a quantity in m"),
+        (lambda: hybrid().run("0.6 ms"), "a run of 0.0006 s is shorter than a sample of 0.001 s"),
         (lambda: Switch("1 mm"), r"Switch\(schedule\): expected a number without a unit"),
         (lambda: Switch(Step("1 mm")), r"Switch\(schedule\): expected a signal without a unit"),
         (lambda: Tunable("1 mm", "2 N"), r"Tunable\(most\): expected a quantity like one in mm"),
@@ -170,6 +205,65 @@ def test_texts_are_taken(read, number):
 def test_units_of_another_kind_are_refused_by_name(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def inverted(**model):
+    """The rig of `rig`, commanded by a force, under a virtual junction with a model of it."""
+    model = MassSpringDamper("1 kg", "10 N s/m", "100 N/m", **model)
+    return hybrid().replaced(controller=VirtualJunction(model))
+
+
+def test_a_model_that_is_commanded_otherwise_than_the_rig_is_refused():
+    """A drive in N under the command of a set point in m was built, and run."""
+    assert inverted(drive="force").tick is not None
+    with pytest.raises(InputError, match="its model is commanded in m, but the rig in N; give it a model"):
+        inverted(drive="position").tick  # noqa: B018 - it is made when it is asked for
+
+
+def drive():
+    """A motor whose law names no domain: alone it is taken to slide, on a specimen that turns it turns."""
+    m = Model("drive")
+    m.u, m.v, m.out = Se("u"), One(), Port()
+    m.u >> m.v >> [I(lambda p, m: p / m, m=1.0), R(lambda v, c: c * v, c=5.0), m.out]
+    return m
+
+
+def test_a_model_that_does_not_know_that_it_turns_is_that_of_the_rig():
+    m = Model("shafts")
+    m.T, m.v, m.z = Se("T"), One(), Zero()
+    m.wheel, m.mount, m.shaft = I(inertia=2.0), C(stiffness="1 kN m/rad"), C(stiffness="1 kN m/rad")
+    m.T >> m.v >> [m.wheel, m.mount, m.z]
+    m.z >> m.shaft
+    numerical, physical = m.cut("v >> z")
+    test = bl.HybridTest(
+        numerical,
+        rig=Emulated(physical, drive()),
+        controller=VirtualJunction(drive()),
+        excitation={},
+        rate="1 kHz",
+    )
+    assert [u.unit for u in test.rig_system.commands] == ["N m"]
+    assert test.tick is not None
+
+
+def test_a_process_per_volt_is_a_model_of_a_drive_in_volts():
+    """How far it moves per unit of command is all that a process says."""
+    volts = Model("drive")
+    volts.u, volts.push, volts.v, volts.out = (
+        Input("u", unit="V"),
+        MSe(),
+        One(),
+        Port(),
+    )
+    volts.u >> volts.push >> volts.v >> [I(mass=1.0), R(damping=50.0), C(stiffness=1e3), volts.out]
+    test = hybrid().replaced(
+        rig=Emulated(swing().cut("v >> z")[1], volts),
+        controller=VirtualJunction(second_order(1.0, 5.0, 0.7).actuator()),
+    )
+    assert [u.unit for u in test.rig_system.commands] == ["V"]
+    assert test.tick is not None
+    with pytest.raises(InputError, match="its model is commanded in m, but the rig in V"):
+        _ = test.replaced(controller=VirtualJunction(MassSpringDamper(1, 1, 1, drive="position"))).tick
 
 
 SINES = {
@@ -246,6 +340,53 @@ def test_a_per_cent_is_no_length_and_an_angle_is_one_where_it_turns_only(name):
         assert hybrid().replaced(controller=make("mm"))
         with pytest.raises(InputError, match=r"controller\..*: found a value in deg, .* in translation"):
             hybrid().replaced(controller=make("deg"))
+
+
+INVERSE = InverseModel(first_order(1.0, 0.02))
+COUPLED = ProcessMatrix(((first_order(1.0, 0.02),),)).actuator()
+SPRUNG = MassSpringDamper("1 kg", "10 N s/m", "100 N/m")
+OF_ONE_DOMAIN = {
+    "dead zone": (lambda u: MCS(dead_zone=f"3 {u}"), "mm/s", "deg/s"),
+    "dead zone in samples": (lambda u: DiscreteMCS(dead_zone=f"3 {u}"), "mm/s", "deg/s"),
+    "dead zone of order 1": (lambda u: MCS(dead_zone=f"3 {u}", order=1), "mm", "deg"),
+    "dead zone of order 4": (lambda u: MCS(dead_zone=f"3 {u}", order=4), "mm/s^3", "deg/s^3"),
+    "dead zone of any kind": (lambda u: MCS(dead_zone=f"3 {u}", error_filter="lyapunov"), "mm", "deg/s"),
+    "levels": (lambda u: Scheduled((INVERSE, INVERSE), (1e-3, f"3 {u}")), "mm", "deg"),
+    "levels by force": (lambda u: Scheduled((INVERSE, INVERSE), (1e-3, f"3 {u}"), "force"), "N", "N m"),
+    "reaching": (lambda u: SlidingMode(second_order(1.0, 35.0, 0.5), reaching=f"3 {u}"), "mm/s", "deg/s"),
+    "give": (lambda u: LoadFeedforward(INVERSE, f"3 {u}", 0.0), "mm/kN", "deg/N/m"),
+    "give rate": (lambda u: LoadFeedforward(INVERSE, 0.0, f"3 {u}"), "mm s/kN", "deg s/N/m"),
+    "noise": (lambda u: AdaptiveCoupledInverse(COUPLED, noise=f"3 {u}"), "mm", "deg"),
+    "threshold": (lambda u: AdaptiveCoupledInverse(COUPLED, threshold=f"3 {u}"), "mm", "deg"),
+    "junction": (
+        lambda u: SensitivityVirtualJunction(SPRUNG, ["damper.damping"], noise=f"3 {u}"), "mm", "deg"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_ONE_DOMAIN)
+def test_what_a_controller_is_given_is_held_against_the_domain_of_the_interface(name):
+    make, slides, turns = OF_ONE_DOMAIN[name]
+    expect_units_of_controller([TRANSLATION], make(slides))
+    expect_units_of_controller([ROTATION], make(turns))
+    with pytest.raises(InputError, match=r"controller\..*: found a value in .*, but what .* in translation"):
+        expect_units_of_controller([TRANSLATION], make(turns))
+    with pytest.raises(InputError, match=r"controller\..*: found a value in .*, but what .* in rotation"):
+        expect_units_of_controller([ROTATION], make(slides))
+
+
+def test_a_dead_zone_of_another_domain_is_refused_by_the_test():
+    assert hybrid().replaced(controller=MCS(dead_zone="3 mm/s"))
+    with pytest.raises(InputError, match=r"controller\.dead_zone: found a value in deg/s, .* one in m/s"):
+        hybrid().replaced(controller=MCS(dead_zone="3 deg/s"))
+
+
+def test_weights_with_units_tell_what_a_dead_zone_measures():
+    """1/s beside 1 make a velocity of the errors; plain weights may be of any scale."""
+    assert MCS(error_filter=("400 1/s", 1), dead_zone="3 mm/s").dead_zone == pytest.approx(0.003)
+    assert MCS(error_filter=(400, 1), dead_zone="3 mm").dead_zone == pytest.approx(0.003)
+    with pytest.raises(InputError, match=r"dead_zone.*expected a quantity in m/s or rad/s.*'3 mm'"):
+        MCS(error_filter=("400 1/s", 1), dead_zone="3 mm")
 
 
 def in_a_model(part, **inertia):

@@ -6,6 +6,9 @@ an attribute with an underscore that only classes of other rooms have.
 """
 
 import ast
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import bondloop
 SOURCE = Path(bondloop.__file__).parents[1]
 
 
+@cache
 def modules():
     """The modules of the package by name, read but not imported."""
     trees = {}
@@ -219,3 +223,16 @@ def test_the_rule_finds_what_breaks_it(line, count):
     names = ("bondloop", "bondloop.a", "bondloop.b", "bondloop.a.n", "bondloop.b.m")
     trees = {**dict.fromkeys(names, ast.parse("")), "bondloop.a.n": other, "bondloop.b.m": other}
     assert len(list(faults({**trees, "bondloop.a.user": ast.parse(line)}))) == count
+
+
+def test_the_doctests_of_a_module_alone_see_one_of_each_class(tmp_path):
+    """pytest imports a package and then its module, again: one Multiport was made, another asked for."""
+    module = SOURCE / "bondloop" / "bondgraph" / "multiport.py"
+    if not (SOURCE.parent / "pyproject.toml").is_file():
+        pytest.skip("the package is installed, not checked out")
+    words = ("-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}", str(module))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        capture_output=True, text=True, check=False, cwd=SOURCE.parent, timeout=600,
+    )  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

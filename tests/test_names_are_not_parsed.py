@@ -41,7 +41,7 @@ CLASSES = "names of classes, of their fields and arguments, and of files"
 
 LISTED = """
 __init__.py calls.py containers.py errors.py units.py
-cli/benchmark.py cli/cases.py cli/dashboard.py cli/failing.py cli/identify.py cli/play.py
+cli/benchmark.py cli/cases.py cli/dashboard.py cli/failing.py cli/identify.py cli/play.py cli/quantities.py
 cli/safety_settings.py cli/show.py cli/source.py cli/study.py cli/tests.py cli/uncertain.py
 compile/batch.py compile/c_body.py compile/c_helpers.py compile/c_lanes.py compile/c_text.py
 compile/c_writer.py compile/kept.py compile/py_helpers.py compile/toolchain.py
@@ -118,7 +118,6 @@ PLACES = {
     "hybrid/check_figure.py": (1, SHOWN),
     "hybrid/comparison.py": (1, PATH),
     "hybrid/energies.py": (2, PATTERN),
-    "hybrid/judging_stability.py": (1, "which regimes speak of an element: its path is in their words"),
     "hybrid/lags.py": (1, PATH),
     "hybrid/recorded_system.py": (2, PATTERN),
     "hybrid/regime_words.py": (4, LAST_WORD),

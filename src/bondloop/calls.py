@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def clear_calls(kind: Class) -> Class:
     return kind
 
 
-def _truths(function: Callable[..., Any]) -> dict[str, int]:
+def _truths(function: Callable[..., object]) -> dict[str, int]:
     """Return the parameters that are true or false and nothing else, with their places."""
     parameters = inspect.signature(function).parameters.values()
     far = sys.maxsize
@@ -103,12 +103,14 @@ def _truths(function: Callable[..., Any]) -> dict[str, int]:
     }
 
 
-def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+def _called(function: Callable[..., object], args: tuple[object, ...]) -> str:
     """Return the name of a function, or of the class that it makes one of."""
     return type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__name__
 
 
-def _fault(function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]) -> str | None:
+def _fault(
+    function: Callable[..., object], args: tuple[object, ...], keywords: Mapping[str, object]
+) -> str | None:
     """Return what is wrong with the arguments of a call; None where nothing is."""
     parameters = list(inspect.signature(function).parameters.values())
     try:

@@ -22,6 +22,7 @@ from bondloop.matlab_elements import expect_elements
 
 if TYPE_CHECKING:
     import h5py
+    from numpy.typing import NDArray
     from scipy import sparse
 
 __all__ = [
@@ -105,7 +106,7 @@ def readable(path: Path, kind: str) -> Iterator[None]:
 # ---------------------------------------------------------------------- NumPy
 
 
-def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+def load_numpy(path: Path) -> dict[str, NDArray[np.generic]]:
     """Return the arrays of a .npz file by name, or the one of a .npy file under the empty name.
 
     Parameters
@@ -118,7 +119,7 @@ def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
         if not zipfile.is_zipfile(path):
             with path.open("rb") as file:
                 return {"": _array(file, path.stat().st_size, str(path))}
-        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        arrays: dict[str, NDArray[np.generic]] = {}
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 where = f"{path}, '{member.filename}'"
@@ -133,7 +134,7 @@ def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
         return arrays
 
 
-def _array(file: BinaryIO, size: int, where: str) -> np.ndarray[Any, Any]:
+def _array(file: BinaryIO, size: int, where: str) -> NDArray[np.generic]:
     """Read one array whose header agrees with the bytes that are there."""
     version = np.lib.format.read_magic(file)
     read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}.get(version[0])
@@ -230,7 +231,7 @@ def own_items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Datase
             yield name, item
 
 
-def dataset_values(dataset: h5py.Dataset, rows: int | None = None, first: int = 0) -> np.ndarray[Any, Any]:
+def dataset_values(dataset: h5py.Dataset, rows: int | None = None, first: int = 0) -> NDArray[Any]:
     """Return the values of a dataset that lie in the file itself, as large as it says.
 
     Parameters
@@ -268,7 +269,7 @@ def dataset_checked(dataset: h5py.Dataset, largest: int = LARGEST) -> None:
 
 
 def sparse_from_parts(
-    data: Any, indices: Any, pointers: Any, shape: tuple[int, int], *, rows: bool
+    data: object, indices: object, pointers: object, shape: tuple[int, int], *, rows: bool
 ) -> sparse.csr_array[Any] | sparse.csc_array[Any]:
     """Return a sparse matrix from its compressed form.
 

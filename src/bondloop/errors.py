@@ -7,7 +7,7 @@ without a traceback. An error says what was found, what was expected, and what t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "StabilityWarning",
     "UnknownNameError",
     "nearest",
+    "one_or_all",
     "unknown_name",
 ]
 
@@ -206,7 +207,7 @@ class LinesError(InputError):
 
 
 class FaultsError(LinesError):
-    """A file with several faults; the text has a line for each.
+    """Several faults of one thing, such as a file; the text has a line for each.
 
     Attributes
     ----------
@@ -220,6 +221,24 @@ class FaultsError(LinesError):
 
     def __reduce__(self) -> tuple[type[FaultsError], tuple[str, tuple[str, ...]]]:
         return type(self), (str(self).partition(f": {len(self.faults)} faults:")[0], self.faults)
+
+
+def one_or_all(what: str, faults: Sequence[str]) -> InputError:
+    """Return an `InputError` for one fault of a thing, a `FaultsError` for several.
+
+    Parameters
+    ----------
+    what
+        What has them.
+    faults
+        A sentence for each; at least one.
+
+    Examples
+    --------
+    >>> one_or_all("Sine", ["Sine(frequency): expected a number"])
+    InputError('Sine(frequency): expected a number')
+    """
+    return InputError(faults[0]) if len(faults) == 1 else FaultsError(what, faults)
 
 
 class AccuracyWarning(UserWarning):

@@ -15,7 +15,7 @@ array([2., 3.])
 from __future__ import annotations
 
 import math as python
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -410,7 +410,7 @@ def _array(x: Value) -> Value:
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
-def _of_numbers(name: str, *args: Any) -> float:
+def _of_numbers(name: str, *args: float) -> float:
     """Apply a function to numbers, with C's results where Python raises an exception; NumPy's stay so."""
     numbers = [float(a) for a in args]
     kind = next((type(a) for a in args if isinstance(a, np.float64)), float)
@@ -423,7 +423,7 @@ def _of_numbers(name: str, *args: Any) -> float:
             return kind(getattr(np, _NUMPY.get(name, name))(*numbers))
 
 
-_ALWAYS: dict[str, Any] = {
+_ALWAYS: dict[str, Callable[..., float]] = {
     "select": lambda a, b, c: b if a else c,
     "and": lambda a, b: bool(a) and bool(b),
     "or": lambda a, b: bool(a) or bool(b),
@@ -436,5 +436,5 @@ _ALWAYS: dict[str, Any] = {
 """Functions that have a value for every number."""
 
 # Python's floor makes 0 of -0.0, on which side of it atan2 depends.
-_PYTHON: dict[str, Any] = {**FUNCTIONS, "pow": python.pow, "floor": np.floor}
+_PYTHON: dict[str, Callable[..., float]] = {**FUNCTIONS, "pow": python.pow, "floor": np.floor}
 _NUMPY = {"pow": "power"} | {f"a{w}": f"arc{w}" for w in ("sin", "cos", "tan", "tan2", "sinh", "tanh")}

@@ -8,6 +8,7 @@ import sympy as sp
 
 from bondloop.bondgraph import (
     GY,
+    RS,
     SS,
     TF,
     C,
@@ -20,6 +21,7 @@ from bondloop.bondgraph import (
     One,
     Port,
     R,
+    RField,
     Se,
     Sf,
     Zero,
@@ -243,6 +245,33 @@ def test_insert_that_fails_leaves_the_model_as_it_was():
         model.insert(TF(modulus=2.0), "force >> C")
     with pytest.raises(InputError, match=r"written as 'a.b >> c.d'"):
         model.insert(TF(modulus=2.0), "force")
+
+
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        (C(stiffness=2.0), "found C, a part that ends a bond. Insert a junction"),
+        (Se(effort=1.0), "found Se, a part that ends a bond. Insert a junction"),
+        (Model("arm"), "found Model. Open the bond, and bond the ports"),
+        (RField(np.eye(2)), "found RField. Open the bond, and bond the ports"),
+        (None, "found None. Insert a junction"),
+    ],
+)
+def test_insert_refuses_what_ends_a_bond(part, found):
+    model = oscillator()
+    before = [str(b) for b in model.bonds()]
+    with pytest.raises(InputError, match=rf"expected a junction .*TF\(modulus=2\); {found}"):
+        model.insert(part, "force >> v", name="between")
+    assert [str(b) for b in model.bonds()] == before
+
+
+@pytest.mark.parametrize(
+    "part", [One(), Zero(), TF(modulus=1.0), GY(ratio=1.0), RS(damping=1.0, gives="heat")]
+)
+def test_insert_takes_all_that_goes_on(part):
+    model = oscillator()
+    assert model.insert(part, "force >> v") is part
+    assert [b.tail is part for b in part._bonds] == [False, True]
 
 
 def test_swap_an_element():

@@ -7,12 +7,17 @@ import pytest
 import typer
 
 from bondloop.cli.main import app
-from bondloop.cli.quantities import MICROSECONDS, PART, RATE, TIME
+from bondloop.cli.play import slider_of
+from bondloop.cli.quantities import COUNT, MICROSECONDS, NUMBER, PART, RATE, TIME, WHOLE
+from bondloop.cli.safety_settings import _count
+from bondloop.cli.tests import _converted
+from bondloop.errors import InputError
 
 TEST = "gawthrop-two-actuators"
 
 COUNTS = {"study --samples"}
 """Numbers without a unit, of which 1e6 is easier to read than 1000000."""
+OURS = {TIME, MICROSECONDS, RATE, PART, NUMBER, WHOLE, COUNT}
 
 READ = {TIME: ("20 ms", 0.02), MICROSECONDS: ("20 ms", 2e4), RATE: ("2 kHz", 2000.0), PART: ("40 %", 0.4)}
 
@@ -39,7 +44,42 @@ PARSED = {name: info.parser for name, (_, info) in OPTIONS.items() if info.parse
 def test_no_option_reads_numbers_only():
     numbers = {name for name, (kind, _) in OPTIONS.items() if float in (kind, *get_args(kind))}
     assert len(OPTIONS) > 100
-    assert numbers - set(PARSED) == COUNTS
+    assert {name for name in numbers if PARSED.get(name) in (None, NUMBER)} == COUNTS
+
+
+def test_every_number_is_read_alike():
+    """Python takes 1_0 for ten; a table does not, nor a quantity with a unit."""
+    numbers = {n for n, (kind, _) in OPTIONS.items() if {int, float} & {kind, *get_args(kind)}}
+    assert {name for name in numbers if PARSED.get(name) not in OURS} == set()
+    for read in OURS:
+        assert read("12") == 12
+        for wrong in ("1_0", "1_0.5", "soon"):
+            with pytest.raises(typer.BadParameter, match=wrong):
+                read(wrong)
+    for wrong in ("0", "-1", "1.5"):
+        with pytest.raises(typer.BadParameter, match="a whole number of at least 1; found"):
+            COUNT(wrong)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: _converted("order", "1_0", 2),
+        lambda: _converted("rate", "1_0", 500.0),
+        lambda: _count("strikes", "1_0"),
+        lambda: slider_of("excitation.scale=1:1_0"),
+    ],
+)
+def test_settings_are_read_as_options_are(read):
+    with pytest.raises(InputError, match="1_0"):
+        read()
+
+
+@pytest.mark.parametrize("words", [("--seconds", "1_0"), ("--every", "1_0"), ("--set", "rate=1_000")])
+def test_ten_is_not_written_with_an_underscore(bondloop, tmp_path, words):
+    result = bondloop("run", TEST, *words, "--no-figures", "-o", tmp_path)
+    assert result.exit_code in (1, 2)
+    assert words[1].removeprefix("rate=") in result.stderr
 
 
 def test_times_and_rates_are_among_them():

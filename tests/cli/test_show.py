@@ -88,3 +88,15 @@ def test_of_a_run_only_what_sensors_made_is_doubted(bondloop, tmp_path):
     # A file that does not say what its channels are is looked at as anybody's.
     Record(time, channels).save(tmp_path / "old.h5")
     assert bondloop("show", tmp_path / "old.h5").stdout.count("suspicious") == 4
+
+
+def test_a_rate_that_contradicts_the_time_stamps_is_told(bondloop, tmp_path):
+    """As `read_data` does: the rate given is used, and that it is not the stamps' is said."""
+    path = tmp_path / "stamped.csv"
+    path.write_text("time,x\n" + "".join(f"{k / 100},{k % 3}\n" for k in range(50)))
+    told = bondloop("show", path, "--rate", "5000")
+    assert "50 samples, 5000 a second, 0 to 0.0098 s; time: the rate given" in told.stdout
+    assert "the rate given is 5000 Hz, but the time stamps are 0.01 s apart" in told.stdout
+    agreed = bondloop("show", path, "--rate", "100")
+    assert "50 samples, 100 a second, 0 to 0.49 s; time: 'time'" in agreed.stdout
+    assert "rate given" not in agreed.stdout

@@ -13,6 +13,7 @@ import pytest
 import bondloop as bl
 from bondloop.bondgraph import Multiport
 from bondloop.control import ControlLaw, Desired, Measured, Parameter
+from bondloop.devices import Device
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.math import exp, where
 from bondloop.rigs import Imposed, OdeSpecimen, mounted
@@ -432,3 +433,35 @@ def test_comparisons_add_up_to_what_they_do_in_the_tick(which):
     assert type(plain.step(Desired(0.5), Measured(displacement=2.0))) is float
     by_hand = [[SUMS[which](float(a), float(b))] * 2 for a, b in zip(x, y, strict=True)]
     np.testing.assert_allclose(both, by_hand, rtol=1e-15)
+
+
+def test_samples_that_do_not_fit_are_refused_by_name():
+    mine = law(lambda s, d, m: d.displacement)()
+    with pytest.raises(InputError, match=r"found 2 of desired\.displacement, 3 of measured\.displacement"):
+        mine.respond(Desired([0.0, 1.0]), Measured(0.0, [0.0, 1.0, 2.0]), 0.01)
+    with pytest.raises(
+        InputError, match=r"respond\(desired\.displacement\): expected a quantity in m or rad"
+    ):
+        mine.respond(Desired(["1 kg"]), Measured(0.0), 0.01)
+    with pytest.raises(InputError, match=r"respond\(measured\.force\): expected numbers or texts with units"):
+        mine.respond(Desired(0.0), Measured([{}, 1]), 0.01)
+    assert mine.respond(Desired(["1 mm", 2]), Measured(0.0), "10 ms").tolist() == [0.001, 2.0]
+    assert mine.respond(Desired(np.array([False, True])), Measured(0.0), "10 ms").tolist() == [0.0, 1.0]
+    coil = type(
+        "Coil", (Device,), {"inputs": {"current": "A"}, "force": lambda s, m: s.current * m.velocity}
+    )()
+    with pytest.raises(InputError, match=r"respond\(current\): expected a quantity in A"):
+        coil.respond([0.0, 0.001, 0.002], 100, current="5 kg")
+
+
+def test_states_measure_what_their_class_says():
+    told = r"Mine\.states\['z'\]: expected a quantity in m, or another unit of its kind; found '5 N'"
+    for start in ("5 N", ["1 mm", "5 N"]):
+        with pytest.raises(InputError, match=told):
+            law(lambda s, d, m: d.displacement, states={"z": start}, record={"z": "m"})().started("1 ms")
+        with pytest.raises(InputError, match=told):
+            specimen(
+                states={"z": start}, units={"z": "m"}, rates=lambda s, m: {"z": s.z}, force=lambda s, m: 0.0
+            )().initial_states()
+    mine = law(lambda s, d, m: d.displacement, states={"z": ["1 mm", 2.0]}, record={"z": "m"})()
+    assert mine.started("1 ms").z.tolist() == [0.001, 2.0]

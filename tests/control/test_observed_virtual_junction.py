@@ -16,11 +16,11 @@ from bondloop.transfer import MassSpringDamper, transfer_system
 MODELS = [MassSpringDamper(two.MASS, c, k, drive="position") for c, k in two.TABLE_I]
 
 
-def a_test(controller, case="5/5", **options):
+def a_test(controller, case="5/5", actuators=MODELS, **options):
     numerical, physical = two.model().cut(*two.CUTS)
     return HybridTest(
         numerical,
-        rig=Emulated(physical, MODELS, **options),
+        rig=Emulated(physical, actuators, **options),
         controller=controller,
         excitation=two.excitations(case, 1e-3),
         rate=1000,
@@ -148,4 +148,4 @@ class Soft(Model):
 def test_what_cannot_be_observed_is_refused(model, error, reason):
     assert issubclass(error, BondloopError)
     with pytest.raises(error, match=reason):
-        _ = a_test(ObservedVirtualJunction([model, MODELS[1]])).tick
+        _ = a_test(ObservedVirtualJunction([model, MODELS[1]]), actuators=[model, MODELS[1]]).tick

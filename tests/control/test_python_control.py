@@ -1,5 +1,6 @@
 """Any Python function as a controller: rehearsed, and never called passed."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -118,9 +119,11 @@ def test_an_error_of_the_functions_own_is_not_hidden():
         floor(fails).run(0.2)
 
 
-@pytest.mark.parametrize("text", ["x", "5", ""])
-def test_a_text_is_no_command(text):
-    with pytest.raises(InputError, match=f"expected a number, the command; found '{text}' at t = 0 s"):
+@pytest.mark.parametrize("text", ["x", "5", "", True, np.bool_(False), np.array(True)])
+def test_a_text_or_a_comparison_is_no_command(text):
+    with pytest.raises(
+        InputError, match=re.escape(f"expected a number, the command; found {text!r} at t = ")
+    ):
         floor(lambda d, m, t: text).run(0.1)  # noqa: ARG005
     with pytest.raises(InputError, match="expected 2 numbers"):
         floor(lambda d, m, t: [text, 1.0], count=2).run(0.1)  # noqa: ARG005

@@ -272,8 +272,7 @@ def test_the_longer_of_two_runs_is_drawn_to_its_end(opened, tmp_path):
     with Near(segment="bondloop-no-such-loop", runs=tmp_path) as server:
         page = opened(server.url)
         page.click("#tab-replay")
-        page.select_option("#run-a", "short.h5")
-        page.select_option("#run-b", "long.h5")
+        compare(page, "short.h5", "long.h5")
         page.select_option("#replay-window", "1")
         until(page, "document.documentElement.dataset.replayed === '1.999'")
         page.focus("#scrub")
@@ -283,6 +282,13 @@ def test_the_longer_of_two_runs_is_drawn_to_its_end(opened, tmp_path):
         page.select_option("#run-a", "damaged.h5")
         until(page, "/damaged|not an HDF5/.test(document.getElementById('run-about').innerText)")
         assert page.locator("#replay-strips .strip").count() == 0
+
+
+def compare(page, run, other):
+    """Choose two runs, and wait until both are open: what ends the scrub bar is the longer of them."""
+    page.select_option("#run-a", run)
+    page.select_option("#run-b", other)
+    until(page, f"document.getElementById('run-about').innerText.endsWith('dashed: {other}')")
 
 
 TWINS = """async ([a, b, pixels]) => {
@@ -308,8 +314,7 @@ def test_a_run_that_ended_early_in_the_window_does_not_cut_the_other(opened, tmp
     with Near(segment="bondloop-no-such-loop", runs=tmp_path) as server:
         page = opened(server.url)
         page.click("#tab-replay")
-        page.select_option("#run-a", "short.h5")
-        page.select_option("#run-b", "long.h5")
+        compare(page, "short.h5", "long.h5")
         page.select_option("#replay-window", "10")
         until(page, "document.documentElement.dataset.replayed === '10.299'")
         page.focus("#scrub")
@@ -329,6 +334,30 @@ def test_a_run_that_ended_early_in_the_window_does_not_cut_the_other(opened, tmp
             assert time_[np.nanargmax(other)] == pytest.approx(9.98)
             seen = time_[np.isfinite(one)]
             assert (seen[0], seen[-1]) == pytest.approx((begin, begin + 0.299), abs=0.0101)
+
+
+def test_another_run_to_compare_with_does_not_move_the_time(opened, tmp_path):
+    for name, count in (("one.h5", 2000), ("other.h5", 5000)):
+        time_ = np.arange(count) * 1e-3
+        Record(time_, {"x": np.sin(9 * time_)}, {"x": "m"}).save(tmp_path / name)
+    with Near(segment="bondloop-no-such-loop", runs=tmp_path) as server:
+        page = opened(server.url)
+        page.click("#tab-replay")
+        page.select_option("#replay-window", "1")
+        compare(page, "one.h5", "other.h5")
+        until(page, "document.documentElement.dataset.replayed === '1.999'")
+        page.focus("#scrub")
+        page.keyboard.press("Home")
+        until(page, "document.documentElement.dataset.replayed === '0.000'")
+        page.select_option("#run-b", "")
+        until(page, "!document.getElementById('run-about').innerText.includes('dashed')")
+        until(page, "document.getElementById('run-about').innerText.includes('samples')")
+        assert page.inner_text("#replay-time") == "0.000 s"
+        page.select_option("#run-b", "one.h5")
+        until(page, "document.getElementById('run-about').innerText.endsWith('dashed: one.h5')")
+        assert page.inner_text("#replay-time") == "0.000 s"
+        page.select_option("#run-a", "other.h5")
+        until(page, "document.documentElement.dataset.replayed === '4.999'")
 
 
 def test_a_page_with_a_token_asks_for_it(chromium, tmp_path):

@@ -56,6 +56,20 @@ def test_a_page_of_another_site_is_refused(site):
     assert "site" in LOCAL.refusal({"host": "127.0.0.1:8750", "sec-fetch-site": site}, {})
 
 
+def test_a_refusal_carries_what_kind_it_is():
+    """The status and the way for a link are read from it, not from how its sentence begins."""
+    here, elsewhere = (
+        {"host": "127.0.0.1:8750"},
+        {"host": "evil.example:8750", "sec-fetch-site": "cross-site"},
+    )
+    link = LOCAL.stranger({**here, "sec-fetch-site": "cross-site"}, acts=False)
+    assert (link.status, link.followed_link) == (403, True)
+    for others in (LOCAL.stranger(elsewhere, acts=False), LOCAL.stranger(here, acts=True)):
+        assert (others.status, others.followed_link) == (403, False)
+    nameless = FAR.unknown(here, {})
+    assert (nameless.status, nameless.followed_link) == (401, False)
+
+
 def test_what_acts_must_say_where_it_comes_from():
     assert "no origin" in LOCAL.refusal({"host": "127.0.0.1:8750"}, {}, acts=True)
 

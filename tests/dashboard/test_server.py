@@ -106,6 +106,14 @@ def test_strangers_are_refused_and_the_loop_does_not_notice(server, loop, web):
     undisturbed(loop)
 
 
+def test_a_link_on_another_page_leads_to_the_page_and_no_further(lonely, web):
+    visit = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert web.get(lonely.url, headers=visit).status_code == 200
+    assert web.get(f"{lonely.url}/api/runs", headers=visit).status_code == 403
+    assert web.get(lonely.url, headers={**visit, "Host": "rebound.example"}).status_code == 403
+    assert web.get(lonely.url, headers={**visit, "Sec-Fetch-Dest": "iframe"}).status_code == 403
+
+
 def test_beyond_this_machine_the_token_is_demanded(loop, tmp_path, web):
     with Near(segment=loop.name, token="a-token-of-some-length", runs=tmp_path) as server:
         origin = {"Origin": server.url}

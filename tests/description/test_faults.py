@@ -49,6 +49,57 @@ def test_a_file_with_seven_mistakes_reports_seven(tmp_path, left_out):
     assert len(faults) == len(wanted) == (7 if left_out is None else 6), faults
 
 
+LISTED = """
+name = "chain"
+rate = 1000
+cut = "floor.top >> brace"
+[structure]
+model = "Model"
+bonds = ["floors.top >> brace", "brace >> brac", "a"]
+[structure.parts]
+brace = "One"
+[structure.parts.floor]
+model = "field_form"
+matrices.matrices = "from_structure"
+[structure.parts.floor.matrices.structure]
+structure = "ShearBuilding"
+masses = ["2 m", 3, "1 s"]
+stiffnesses = [1, "2 kg", 3]
+rayleigh = ["1 kg", 0]
+[rig]
+rig = "Emulated"
+[excitation.F]
+signal = "SumOfSines"
+amplitudes = [1, 2]
+frequencies = ["3 kg", "2 m"]
+phases = ["1 N", "2 rad"]
+"""
+
+
+def test_faults_inside_lists_are_all_told(tmp_path):
+    """Those of the building's masses, of the waves and of the bonds hid each other."""
+    with pytest.raises(FaultsError) as caught:
+        description.load(written(tmp_path, LISTED))
+    building = "structure.parts.floor.matrices.structure"
+    for words in (
+        *(f"line 15, {building}.masses[{i}]: expected a quantity in kg" for i in (0, 2)),
+        f"line 16, {building}.stiffnesses[1]: expected a quantity in N/m",
+        f"line 17, {building}.rayleigh: alpha: expected a quantity in 1/s",
+        *(f"line 23, excitation.F.frequencies[{i}]: expected a quantity in Hz" for i in (0, 1)),
+        "line 24, excitation.F.phases[0]: expected a quantity in rad",
+    ):
+        assert sum(fault.startswith(words) for fault in caught.value.faults) == 1, (
+            words,
+            caught.value.faults,
+        )
+    right = LISTED.replace('["2 m", 3, "1 s"]', "[1, 2, 3]").replace('"2 kg"', "2").replace('"1 kg"', "1")
+    with pytest.raises(FaultsError) as caught:
+        description.load(written(tmp_path, right))
+    for i, words in enumerate(("unknown part 'floors'", "unknown part 'brac'", "expected a bond written as")):
+        place = f"line 7, structure.bonds[{i}]: {words}"
+        assert sum(fault.startswith(place) for fault in caught.value.faults) == 1, caught.value.faults
+
+
 def test_one_fault_is_one_sentence(tmp_path):
     with pytest.raises(InputError) as caught:
         description.load(written(tmp_path, BUILDING.replace('delay = "17 ms"', "dely = 0.1")))

@@ -9,11 +9,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from bondloop import description, papers
 from bondloop.control import Compensator, Direct
+from bondloop.description.recorded import recorded_test
 from bondloop.errors import InputError
+from bondloop.hybrid import Run, rerun
 from bondloop.program.tick_json import dump_tick
 from bondloop.rigs import OdeSpecimen
 
@@ -80,6 +83,20 @@ def test_a_law_is_named_by_its_own_file(two, tmp_path, name):
         assert again == test
         assert json.dumps(dump_tick(again.tick)) == json.dumps(dump_tick(test.tick))
         assert str(tmp_path) not in repr(test)
+
+
+def test_a_run_names_the_file_of_a_law_and_not_where_it_lay(two, tmp_path):
+    test = three_masses(controller=two[0].Mine())
+    run = test.run(0.01)
+    run.save(tmp_path / "run.h5")
+    for described in (run.record.description, Run.load(tmp_path / "run.h5").record.description):
+        assert described["controller"]["controller"] == "laws_1.py:Mine"
+        assert str(tmp_path) not in json.dumps(described)
+    assert test.describe()["controller"]["controller"] == f"{tmp_path.resolve()}/laws_1.py:Mine"
+    again = rerun(tmp_path / "run.h5")  # by its tick: the file is not needed
+    np.testing.assert_array_equal(again.record["command"], run.record["command"])
+    with pytest.raises(InputError, match=r"'laws_1.py:Mine' is in a Python file, which is not run"):
+        recorded_test(run.record.description)
 
 
 def test_laws_of_one_name_in_two_files_are_not_equal(two, tmp_path):

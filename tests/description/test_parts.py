@@ -174,3 +174,11 @@ def test_a_text_with_a_unit_and_its_number_are_the_same():
     assert texts.describe() == numbers.describe()
     assert same(texts, numbers)
     assert not same(texts, transfer.MassSpringDamper(2.0, 20.0, 400.0, drive="position", velocity=1e-3))
+
+
+@pytest.mark.parametrize("word", ["De", "Df"])
+@pytest.mark.parametrize("entry", ["args", "options", "nonsense"])
+def test_a_detector_takes_nothing(word, entry):
+    assert not FAMILIES["part"][word].parameters
+    with pytest.raises(InputError, match=f"unknown entry '{entry}' of {word}"):
+        restore({"part": word, entry: [1]})

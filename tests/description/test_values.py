@@ -114,3 +114,43 @@ def test_a_number_of_a_file_measures_what_it_should(family, kind, entries, good)
     with pytest.raises(BondloopError, match=f"{name}: expected a (quantity|number without).*found '{text}'"):
         restore({family: kind, **entries})
     assert restore({family: kind, name: good}) is not None
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "good", "bad", "found"),
+    [
+        ({"process": "Process", "numerator": [1]}, "denominator", ["20 ms", 1], ["20 mm", 1], "20 mm"),
+        (
+            {"process": "Process", "denominator": [1, "200 1/s", "4e4 1/s^2"]},
+            "numerator", ["4e4 1/s^2"], ["4e4 m"], "4e4 m",
+        ),
+        ({"process": "Process", "denominator": [1, 1]}, "numerator", ["2 s", 1], ["2 m", 1], "2 m"),
+        ({"controller": "MCS"}, "error_filter", ["400 1/s", 1], ["400 kg", 1], "400 kg"),
+        ({"part": "C", "stiffness": 1.0, "size": 2}, "initial", ["5 mm", 0.001], ["5 kg", 0.001], "5 kg"),
+        ({"coupler": "Pins"}, "points", [[0, "10 cm"], [1, 1]], [[0, "10 s"], [1, 1]], "10 s"),
+        (
+            {"coupler": "Pins", "points": [[0, 0], [1, 1]]},
+            "directions", [["100 %", 0], [0, 1]], [["1 mm", 0], [0, 1]], "1 mm",
+        ),
+        (
+            {"element": "Beam3D", "a": "a", "b": "b", "E": 1, "A": 1, "Iy": 1, "Iz": 1},
+            "reference", [0, 0, "1"], [0, 0, "1 kg"], "1 kg",
+        ),
+        (
+            {"model": "ExternalHalf", "stroke": 1, "speed": 1},
+            "stiffness", [["2 kN/m"]], [["2 kN"]], "2 kN",
+        ),
+        ({"structure": "ShearBuilding", "masses": [1]}, "stiffnesses", ["2 kN/m"], ["2 kN"], "2 kN"),
+        ({"controller": "RecursiveFir", "taps": 2}, "initial", ["150 %", -0.5], ["1.5 kg", -0.5], "1.5 kg"),
+        (
+            {"constraint": "Constraint"},
+            "terms", [["a.ux", "100 %"], ["b.rz", "20 cm"]], [["a.ux", "1 kg"]], "1 kg",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_in_a_list_of_a_file_measure_what_they_should(made, name, good, bad, found):
+    assert room.schema()
+    more = {"directions": [[1, 0], [0, 1]]} if name == "points" else {}
+    assert restore({**made, **more, name: good}) is not None
+    with pytest.raises(BondloopError, match=rf"{name}.*: expected .*found .*'{found}'"):
+        restore({**made, **more, name: bad})

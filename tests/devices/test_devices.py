@@ -260,7 +260,7 @@ def test_substeps_are_a_whole_number_from_one_up(substeps):
 @pytest.mark.parametrize(
     ("history", "said"),
     [
-        ("abc", "expected numbers"),
+        ("abc", "expected a number"),
         (None, "expected"),
         ([0.0, [1.0]], "expected numbers"),
         ([0.0, 1e308, -1e308], "no finite velocity"),

@@ -48,7 +48,8 @@ def test_no_target_makes_it_faster_or_leads_it_further(targets: list[float]) -> 
         ({"interfaces": True}, "whole number from 1 to 4"),
         ({"tolerance": 0}, "ExternalHalf(tolerance)"),
         ({"stiffness": [[1.0, 2.0]]}, "a matrix of 1 times 1"),
-        ({"stiffness": [["x"]]}, "a matrix of 1 times 1"),
+        ({"stiffness": [["x"]]}, "expected a number with a unit"),
+        ({"stiffness": ["2 kN/m"]}, "a matrix of 1 times 1"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, object], words: str) -> None:

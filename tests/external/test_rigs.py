@@ -26,6 +26,8 @@ from bondloop.papers import gawthrop_three_mass
 from bondloop.realtime.session import prepare
 from bondloop.structures import Matrices
 
+PATIENT = {"supervisor": 60.0}
+"""The program that waits for the rig may be held up where the machine is shared."""
 PATH = [0.002, 0.006, 0.01, 0.004, -0.01, 0.003, 0.0]
 """m: beyond yield at 5 mm, both ways, and back."""
 
@@ -128,7 +130,7 @@ def test_a_pseudo_dynamic_test_moves_it() -> None:
 @pytest.mark.realtime
 def test_on_the_clock_it_answers_the_same_and_is_recorded(tmp_path: Path) -> None:
     test = column_test(tolerance=1e-6)
-    made = prepare(test, 1.0, open_end=True)
+    made = prepare(test, 1.0, open_end=True, options=PATIENT)
     forces: list[float] = []
 
     def beside(telemetry: str) -> None:
@@ -149,7 +151,7 @@ def test_a_trip_on_the_clock_is_told_and_ends_in_the_safe_state() -> None:
     said: list[str] = []
     words: list[str] = []
     test = column_test(force=5e3, tolerance=1e-6)
-    made = prepare(test, 1.0, open_end=True)
+    made = prepare(test, 1.0, open_end=True, options=PATIENT)
 
     def beside(telemetry: str) -> None:
         rig = ClockedRig(made.test, telemetry)
@@ -175,7 +177,7 @@ def test_what_serves_on_the_clock_ends_when_it_is_told_to() -> None:
 
 @pytest.mark.realtime
 def test_what_the_loop_refuses_to_set_is_a_fault_that_says_so() -> None:
-    made = prepare(column_test(tolerance=1e-6), 1.0, open_end=True)
+    made = prepare(column_test(tolerance=1e-6), 1.0, open_end=True, options=PATIENT)
     faults: list[str] = []
 
     def beside(telemetry: str) -> None:

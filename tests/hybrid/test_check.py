@@ -630,6 +630,22 @@ def test_every_check_can_be_read_kept_and_drawn(kind, tmp_path):
     plt.close(figure)
 
 
+@pytest.mark.parametrize("kind", ["care", "stop"])
+def test_words_lie_over_the_axes_and_not_over_their_lines(kind):
+    """Inside the open loop they hid the line of the frequency at which the loop breaks."""
+    figure = check(EVERY[kind](), SHORT, suggest=False).plot()
+    figure.canvas.draw()
+    assert any(text.get_text().strip() for axes in figure.axes[:2] for text in axes.texts)
+    for axes in figure.axes[:2]:
+        legend = axes.get_legend()
+        words = [*axes.texts, *([] if legend is None else [legend])]
+        for part in words:
+            assert part.get_window_extent().y0 >= axes.get_window_extent().y1
+            assert part.get_window_extent().x1 <= figure.bbox.x1
+        title = axes.title if axes.title.get_text() else axes._left_title
+        assert title.get_window_extent().y0 >= max(text.get_window_extent().y1 for text in axes.texts)
+
+
 @pytest.mark.parametrize("kind", EVERY)
 def test_what_is_kept_is_json_that_any_reader_takes(kind):
     """NaN and Infinity are Python's own: a browser or jq stops at them."""

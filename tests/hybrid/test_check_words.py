@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,9 @@ from bondloop.control import Direct
 from bondloop.devices import Bilinear
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.check import VAIN, check
+from bondloop.hybrid.judging_stability import _slides_unstably
+from bondloop.hybrid.regimes import Regime
+from bondloop.program.one_step import Point
 from bondloop.program.signals import Sine
 from bondloop.safety import Limits
 from bondloop.transfer import MassSpringDamper, ServoHydraulic
@@ -95,6 +99,7 @@ QUICK = MassSpringDamper(m=2, c=1500, k=3e6, drive="position")
 def test_regimes_are_told_in_words(spring, drive, part, words):
     answer = check(small(spring(), actuator=QUICK, amplitude=5e-3, drive=drive), 2.0, suggest=False)
     assert {regime.words for regime in answer.regimes} == {f"{part} {word}" for word in words}
+    assert {regime.elements for regime in answer.regimes} == {frozenset({part})}
     for word in words:  # one side and the other are told together
         assert str(answer).count(f" %: {part} {word}:") == 1
 
@@ -118,3 +123,19 @@ def test_a_delay_that_the_rig_has_not_is_told():
     assert not any("leaves out" in text for text in test.check(2).warnings)
     forgotten = test.replaced(rig=replace(test.rig, latency=0.0))
     assert any("leaves out" in text for text in forgotten.check(2).warnings)
+
+
+def test_an_element_is_not_taken_for_one_whose_name_begins_alike():
+    """The regimes tell of spring2 alone: a spring that happens to be flat there does not slide."""
+
+    def regime(slope, share):
+        step = SimpleNamespace(
+            steepness={"rig.spring.effort": slope, "rig.spring2.effort": 1.0}, stable=False
+        )
+        words = "rig.spring2 steep"
+        return Regime(words, step, Point(), share, frozenset({"rig.spring2"}))
+
+    regimes = regime(1.0, 0.2), regime(0.1, 0.8)
+    assert not _slides_unstably(SimpleNamespace(regimes=regimes))
+    told = [replace(r, elements=frozenset({"rig.spring"})) for r in regimes]
+    assert _slides_unstably(SimpleNamespace(regimes=told))

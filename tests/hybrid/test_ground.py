@@ -7,6 +7,7 @@ import bondloop as bl
 from bondloop.bondgraph import C, Df, I, Model, One, Port, R, Zero, bond
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest
+from bondloop.hybrid.ground import ground_signals
 from bondloop.integrate import Exact, SubStep
 from bondloop.integrate.structural import NewmarkExplicit
 from bondloop.papers import gawthrop_three_mass
@@ -90,6 +91,10 @@ def largest(x, y):
 
 
 # ---------------------------------------------------------------- what is refused
+
+
+def test_a_ground_motion_acts_by_its_own_acceleration():
+    assert ground_signals({"uy": QUAKE}) == {"uy": QUAKE.acceleration()}
 
 
 def test_the_numerical_half_alone_is_not_loaded_with_the_ground_where_the_specimen_has_mass():

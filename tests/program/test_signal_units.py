@@ -72,8 +72,8 @@ def test_sines_of_two_units():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SumOfSines([1], ["2 mm"]), r"SumOfSines\(frequencies\): expected a quantity in Hz"),
-        (lambda: SumOfSines([1], [2], ["3 s"]), r"SumOfSines\(phases\): expected a quantity in rad"),
+        (lambda: SumOfSines([1], ["2 mm"]), r"SumOfSines\(frequencies\[0\]\): expected a quantity in Hz"),
+        (lambda: SumOfSines([1], [2], ["3 s"]), r"SumOfSines\(phases\[0\]\): expected a quantity in rad"),
         (lambda: Ramp.at_rate("3 mm/s", "1 mm"), r"Ramp\(start\): expected a quantity in s"),
         (lambda: Table.from_file("none.csv", step="3 mm"), r"step\): expected a quantity in s"),
     ],

@@ -216,7 +216,7 @@ def test_a_description_is_the_signal(signal):
         (lambda: Table([0, 1], [1, math.inf]), "entry 1 is inf"),
         (lambda: Table([], []), "at least one"),
         (lambda: Table([0, 1], [1]), "2 times but 1 values"),
-        (lambda: Table([0, 1], ["a", 1]), "list of numbers"),
+        (lambda: Table([0, 1], ["a", 1]), r"Table\(values\[0\]\): expected a number"),
         (lambda: Table([0, 1], [1, 2], "quadratic"), "interpolation"),
         (lambda: Table([0, 1], [1, 2], "hold").derivative(), "impulse"),
         (lambda: Step(1).derivative(), "a Ramp for a Step"),

@@ -1,6 +1,7 @@
 """Linear readings: matrices, poles, zeros, responses, round trips."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -320,3 +321,49 @@ def test_input_defaults_are_used():
     system = model.compile(outputs=["v.flow"])
     assert system.simulate(40)["v.flow"][-1] == pytest.approx(9.81 / 2)
     assert system.steady_state()["I.momentum"] == pytest.approx(9.81 / 2)
+
+
+BAD_NUMBERS = [None, [1.0], True, np.True_, b"1", math.nan, math.inf, "five", {"a": 1}]
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS, ids=repr)
+def test_what_is_no_number_is_refused_by_name(bad):
+    """As a state at the beginning, as a constant input, and as one of a simulation."""
+    system = oscillator().compile()
+    state, drive = system.states[0], system.inputs[0]
+    for call in (
+        lambda: system.initial({state: bad}),
+        lambda: system.simulate(1, initial={state: bad}),
+    ):
+        with pytest.raises(InputError, match=re.escape(state)):
+            call()
+    for call in (
+        lambda: system.operating_inputs({drive: bad}),
+        lambda: system.steady_state(inputs={drive: bad}),
+        lambda: system.simulate(1, {drive: bad}),
+    ):
+        with pytest.raises(InputError, match=drive):
+            call()
+
+
+@pytest.mark.parametrize("bad", [None, [1.0], math.nan, math.inf, "five", {"a": 1}], ids=repr)
+def test_rows_that_are_not_numbers_are_refused_by_name(bad):
+    with pytest.raises(InputError, match="input 'F', values"):
+        oscillator().compile().simulate(1, {"F": ([0.0, 1.0], [0.0, bad])})
+
+
+@pytest.mark.parametrize("returned", [None, "a", [1.0, 2.0]])
+def test_an_input_that_returns_no_number_is_refused_with_the_time(returned):
+    system = oscillator().compile()
+    with pytest.raises(InputError, match=rf"{system.inputs[0]}.*returns a number; at t = 0 s it returned"):
+        system.simulate(1, {system.inputs[0]: lambda _: returned})
+
+
+def test_vectors_that_are_no_numbers_are_refused():
+    system = oscillator().compile()
+    with pytest.raises(InputError, match=r"states: expected 2 numbers; found \['a', 'b'\]"):
+        system.initial(["a", "b"])
+    with pytest.raises(InputError, match="inputs: expected 1 numbers"):
+        system.operating_inputs([None, {}])
+    assert system.simulate(0.1, {system.inputs[0]: np.float64(2.0)}).time[-1] == pytest.approx(0.1)
+    assert system.initial({system.states[0]: np.array(0.5)})[0] == 0.5

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from two_halves import make_rig, make_whole
+from two_halves import LoopOptions, make_rig, make_whole
 
 from bondloop.compile import Runner
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.build import build_pair
 
 STEPS = 1500

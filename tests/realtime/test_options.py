@@ -2,11 +2,13 @@
 
 import dataclasses
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop import realtime
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.described import Parameter
@@ -71,6 +73,24 @@ def test_the_rig_refuses_what_is_no_such_number(programs, word, text):
     assert "no number" in done.stderr or f"{word} must be from" in done.stderr
 
 
+@pytest.mark.parametrize("word", ["--timeout", "--spin", "--priority", "--cpu"])
+@pytest.mark.parametrize("text", ["1 s", "nan", "-2"])
+def test_loop_and_rig_refuse_alike(programs, word, text):
+    loop, rig = (started(p, "--link", "nowhere://", word, text) for p in (programs.loop, programs.rig))
+    last = loop.stderr.splitlines()[-1]
+    assert last.startswith("loop: ")
+    assert last.replace("loop: ", "rig: ") == rig.stderr.splitlines()[-1]
+    assert (loop.returncode, rig.returncode) == (1, 1)
+
+
+def test_numeric_options_are_read_in_one_file():
+    texts = {p.name: p.read_text() for p in (Path(realtime.__file__).parent / "c").glob("*.c")}
+    assert {n: t.count("strtod(") for n, t in texts.items() if "strtod(" in t} == {
+        "number_options.c": 1,
+        "loop_main.c": 1,  # of a parameter, --set NAME=VALUE
+    }
+
+
 @pytest.mark.parametrize("text", ["nan@", "nan@x", "nan@3x", "nan", "other@3"])
 def test_the_rig_refuses_what_is_no_fault(programs, text):
     assert "--fault must be" in started(programs.rig, "--link", "nowhere://", "--fault", text).stderr
@@ -99,8 +119,8 @@ def test():
 
 
 def test_lengths_and_rates_of_runs(test):
-    assert len(test.realtime("100 ms", lock_step=True, retreat="20 ms").time) == 101
-    assert len(run_realtime(test, "50 ms", rate="2 kHz", lock_step=True).time) == 101
+    assert len(test.realtime("100 ms", lock_step=True, retreat="20 ms", supervisor="1 min").time) == 101
+    assert len(run_realtime(test, "50 ms", rate="2 kHz", lock_step=True, supervisor=60.0).time) == 101
     for wrong in ({"seconds": "100 mm"}, {"seconds": 1, "rate": "1 s"}, {"seconds": 1, "retreat": "1 N"}):
         with pytest.raises(InputError, match="expected a quantity in"):
             test.realtime(**wrong)

@@ -41,7 +41,7 @@ def recorders(monkeypatch):
 
 def ready(record_loss="report", seconds=3.0, slots=None):
     test = gawthrop_two_actuators.test().replaced(gap=60.0, record_loss=record_loss)
-    made = prepare(test, seconds, options={"retreat": 0.05})
+    made = prepare(test, seconds, options={"retreat": 0.05, "supervisor": 60.0})
     return made if slots is None else replace(made, options=replace(made.options, slots=slots))
 
 

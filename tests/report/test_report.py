@@ -319,6 +319,17 @@ def test_a_test_that_cannot_be_made_again_is_reported_all_the_same(two):
     assert two.judgement.findings[0].sentence in "\n".join(outline(page).words)
 
 
+@pytest.mark.parametrize("silly", ["a text", [1.0], 5])
+def test_what_should_be_tables_of_a_file_and_is_not_is_left_out(silly):
+    time = np.array([0.0, 0.1])
+    description = {"interlock": silly, "limits": silly, "parameters": silly}
+    run = Run(Record(time, {"x": time}, {"x": "m"}, description, {"versions": silly, "served": silly}))
+    assert ("software", "not recorded") in facts(run)
+    assert limits_used(run) == parameter_rows(run.record.description) == []
+    inner = replace(run.record, description={"interlock": {"limits": silly}})
+    assert limits_used(Run(inner)) == []
+
+
 @pytest.mark.parametrize("length", [0, 1, 2])
 def test_a_run_that_stopped_at_once_is_reported(length):
     t = np.arange(length) * 0.01

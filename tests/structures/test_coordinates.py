@@ -275,3 +275,12 @@ def test_silly_coordinates_are_refused():
         loading_block([[0, 0, 0], [1, 0, 0]], directions=[[1, 0, 0], [1, 0, 0]], coordinates=("x", "y"))
     with pytest.raises(InputError, match="a direction or an anchor"):
         loading_block([[0, 0, 0]], coordinates=("x",))
+
+
+def test_weights_may_be_texts():
+    """A share, or a length beside a rotation; nothing else."""
+    two = Matrices(np.eye(2), None, [[2.0, -1.0], [-1.0, 1.0]], ("a.ux", "b.ux"))
+    numbers, texts = (in_coordinates(two, {"y": {"b.ux": w, "a.ux": -1.0}}) for w in (0.5, "50 %"))
+    assert texts.matrices.describe() == numbers.matrices.describe()
+    with pytest.raises(InputError, match=r"coordinates\['y'\]\['b.ux'\].*'1 kg'"):
+        in_coordinates(two, {"y": {"b.ux": "1 kg"}})

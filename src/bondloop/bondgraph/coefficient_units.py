@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
 
 from bondloop.bondgraph.domain import DOMAINS, Domain
 from bondloop.units import is_of_kind
@@ -42,7 +41,7 @@ def units_of(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(unit for d in DOMAINS.values() if (unit := d.unit(word)) is not None))
 
 
-def initial_units(word: str, coefficients: Mapping[str, Any]) -> tuple[str, ...]:
+def initial_units(word: str, coefficients: Mapping[str, object]) -> tuple[str, ...]:
     """Return the units of what a storage holds, in the domains that its coefficient leaves open.
 
     >>> initial_units("displacement", {"stiffness": "4.75 kN/m"})

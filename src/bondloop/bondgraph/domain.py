@@ -66,7 +66,7 @@ class Domain:
         momentum: tuple[str, str] | None = None,
         coefficients: Mapping[str, str] | None = None,
     ) -> None:
-        given: dict[str, Any] = {"effort": effort, "flow": flow}  # whatever stands in a script
+        given: dict[str, object] = {"effort": effort, "flow": flow}  # whatever stands in a script
         for kind, words in given.items():
             if not isinstance(words, (tuple, list)) or len(words) != 2:
                 raise InputError(
@@ -193,6 +193,10 @@ def domains_of(
     return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
 
 
+MOST_RATES = 8
+"""Rates of rates of a variable that a parameter may measure, fewer than this."""
+
+
 def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
     """Whether a unit measures in a domain what a parameter may measure in several: an angle where it turns.
 
@@ -212,7 +216,11 @@ def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
     """
     variables = (domain.effort, domain.flow, domain.displacement, domain.momentum)
     known = [u for u in (*(q.unit for q in variables), *domain.coefficients.values()) if u]
+    units = tuple(units)
     fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in known)]
+    if not fitting:  # rates of them, and how they follow a rate
+        rates = [multiplied(own, "s", power) for own in known for power in (1, *range(-1, -MOST_RATES, -1))]
+        fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in rates)]
     return not fitting or any(is_of_kind(f"1 {unit}", u) for u in fitting)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
@@ -78,6 +78,11 @@ def _own_range(name: str, positive: bool, divides: bool) -> Range | None:
     return None if whole == FINITE else whole
 
 
+def _several(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a coefficient is one for each component; NumPy's single numbers are arrays too."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
 class OnePort(Element):
     """A one-port with a linear coefficient or a law."""
 
@@ -110,7 +115,7 @@ class OnePort(Element):
             if ranges is not None:
                 self.ranges = checked_ranges(ranges, coefficients, kind)
                 for name, value in coefficients.items():
-                    for one in value if isinstance(value, (list, tuple, np.ndarray)) else [value]:
+                    for one in value if _several(value) else [value]:
                         check_number(one, f"{kind}({name})", self.ranges.get(name))
             if len(coefficients) == 1:
                 ((name, value),) = coefficients.items()
@@ -121,7 +126,7 @@ class OnePort(Element):
                     if not isinstance(initial, float) or initial != 0.0:
                         self._set_initial(initial, kind, coefficients)
                     return
-                if isinstance(value, (list, tuple, np.ndarray)) and name in self.coefficients:
+                if _several(value) and name in self.coefficients:
                     values = [
                         checked_coefficient(kind, {name: v}, self.coefficients, self.positive)[1]
                         for v in value
@@ -151,15 +156,15 @@ class OnePort(Element):
         given = self.ranges.get(name)
         return own if given is None else given if own is None else own & given
 
-    def _keep_texts(self, given: Mapping[str, Any]) -> None:
+    def _keep_texts(self, given: Mapping[str, object]) -> None:
         """Keep what was given as text: its unit tells the domain."""
         texts = {word: value for word, value in given.items() if isinstance(value, str)}
         if texts:
             self.texts = {**self.texts, **texts}
 
-    def _set_initial(self, initial: Any, kind: str, coefficients: Mapping[str, Any]) -> None:
+    def _set_initial(self, initial: object, kind: str, coefficients: Mapping[str, object]) -> None:
         units = initial_units(self.state_word, {} if self.law else coefficients)
-        if isinstance(initial, (list, tuple, np.ndarray)):
+        if _several(initial):
             self.start = [check_plain(v, f"{kind}(initial)", units=units) for v in initial]
             if len(self.start) != (self.size or 1):
                 raise InputError(
@@ -331,7 +336,7 @@ class Source(Element):
                 raise InputError(unknown_name("parameter", key, [self.word], where=type(self).__name__))
         self.input_name = name
         kind = type(self).__name__
-        given: Any = name
+        given: object = name
         if given is not None and not (isinstance(given, str) and given):
             raise InputError(
                 f"{kind}: expected an input's name as text; found {name!r} (a value is {self.word}=...)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from bondloop.program.expr import Expr, Var
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.bondgraph.derive import Derivation
 
 __all__ = ["FEW_PORTS", "field_as_product", "is_large"]
@@ -72,7 +74,7 @@ class _Ports:
             return False  # port by port, with whatever closes the loop outside
         return True
 
-    def _solved(self, takes: Any, gives: Any) -> SolvedMatrix:
+    def _solved(self, takes: NDArray[np.int64], gives: NDArray[np.int64]) -> SolvedMatrix:
         """From ``matrix @ cause = effort``: the causes where efforts are taken, from these and the others."""
         from scipy import sparse
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.parts import Bond, Junction, Part, Port, Reading, Terminal, bond
-from bondloop.errors import BondloopError, InputError
+from bondloop.errors import BondloopError, InputError, one_or_all
 from bondloop.program.kinds import (
     FAMILIES,
     PYTHON,
@@ -136,7 +136,7 @@ def _attributes(model: Model) -> dict[str, Any]:
     return {"attributes": own} if own else {}
 
 
-def _numbers(value: Any) -> bool:
+def _numbers(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(v, (str, float, int)) for v in value.values())
 
 
@@ -267,12 +267,18 @@ def model_from_parts(
                 f"Model(parts): expected a part for '{key}', such as I(mass=2); found {part!r:.60}"
             )
         place(model, key, part)
-    for text in bonds:
+    faults = []
+    for i, text in enumerate(bonds):
         written, stroke = (
             (text.get("bond"), text.get("stroke")) if isinstance(text, Mapping) else (text, None)
         )
-        tail, head = ends_of(model, written)
-        bond(tail, head, stroke=stroke)
+        try:
+            tail, head = ends_of(model, written)
+            bond(tail, head, stroke=stroke)
+        except BondloopError as error:
+            faults.append(f"Model(bonds[{i}]): {error}")
+    if faults:
+        raise one_or_all("Model", faults)
     model.let(**dict(values or {}))
     for key, value in (attributes or {}).items():
         if not key.isidentifier() or key[0] == "_" or hasattr(Model, key) or key in model._parts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
-from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond, unbond
+from bondloop.bondgraph.parts import Bond, One, Part, Port, Reading, Terminal, Zero, bond, unbond
 from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.errors import BondloopError, InputError, ModelError, unknown_name
@@ -52,7 +52,7 @@ class Model(Part):
     _symbol_values: dict[str, float]
     _counts: dict[str, int]
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self:
         """Make room for parts, so that a subclass need not call ``super().__init__()``."""
         self = object.__new__(cls)
         object.__setattr__(self, "_parts", {})
@@ -242,14 +242,15 @@ class Model(Part):
         Parameters
         ----------
         part
-            What comes between: a junction, or a part with two ports. Power goes in and out of it in the
-            direction of the bond.
+            What comes between: a junction, or a part with two ports, such as a transformer. Power goes in and
+            out of it in the direction of the bond.
         between
             The bond, as `bond_at` reads it; it is replaced by two. A causal stroke that was set on it
             stays on the first.
         name
             Attribute of the model that owns the tail; without one the part is named after its kind.
         """
+        _expect_through(part)
         old = self.bond_at(between)
         owner = old.tail._home() or self
         if name is not None:
@@ -360,7 +361,7 @@ class Model(Part):
                 twin.__dict__["_owner"] = twins[part._owner]
         return new
 
-    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
         # Python's own deepcopy follows every bond, and a long chain is deeper than the stack.
         return self.copy()
 
@@ -384,7 +385,7 @@ class Model(Part):
         origin = origin_of(self) if self._owner is None else None
         return super().__repr__() if origin is None else in_python(origin.describe())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle | None:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle | None:
         """Return the drawing for a notebook; None where there is nothing to draw."""
         try:
             figure: Any = self.draw()
@@ -520,6 +521,28 @@ def named_by_kind(part: Part) -> bool:
     """Return whether a part has the name that it is given where it has none: its kind, with a number."""
     kind = type(part).__name__
     return re.fullmatch(rf"{kind}\d*", part._name or "") is not None
+
+
+def _expect_through(part: object) -> None:
+    """Refuse what cannot come into a bond, because nothing goes on from it."""
+    from bondloop.bondgraph.multiport import Multiport
+    from bondloop.bondgraph.signal_parts import Input
+    from bondloop.bondgraph.two_ports import MGY, MTF, TwoPort
+
+    shown, remedy = f"{part!r:.60}", "Insert a junction and bond the part to it"
+    if isinstance(part, Part):
+        signal = part.is_signal and not isinstance(part, Input)
+        if signal or part._sides is not None or isinstance(part, (Zero, One, Port, TwoPort, MTF, MGY)):
+            return
+        shown = type(part).__name__
+        if isinstance(part, (Model, Multiport)):
+            remedy = "Open the bond, and bond the ports of what comes into it one by one"
+        else:
+            shown += ", a part that ends a bond"
+    raise InputError(
+        "insert(part): expected a junction or a part with two ports, such as TF(modulus=2); found "
+        f"{shown}. {remedy}"
+    )
 
 
 def _outside(port: Port, model: Model) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.calls import clear_call
@@ -204,7 +204,7 @@ class Part:
     @overload
     def __rshift__(self, other: Terminal) -> Terminal: ...
     @overload
-    def __rshift__(self, other: Sequence[Any]) -> Sequence[Any]: ...
+    def __rshift__(self, other: Sequence[Part | Terminal]) -> Sequence[Part | Terminal]: ...
     def __rshift__(self, other: Any) -> Any:
         """Bond this part to another (or to each of a list); return the other, so that bonds chain."""
         return _join(self, other)
@@ -392,7 +392,7 @@ def _ports_of(part: Part) -> str:
     return ", ".join(names) or "it has none"
 
 
-def _whole(size: Any, what: str) -> int:
+def _whole(size: SupportsIndex, what: str) -> int:
     try:
         number = index(size)
     except TypeError:

@@ -33,6 +33,9 @@ def checked_unit(unit: str | None, what: str) -> str | None:
 class _SignalPart(Remembering):
     is_signal = True
 
+    def __init__(self) -> None:  # so that detectors take nothing: what remembers takes anything
+        super().__init__()
+
 
 class Input(_SignalPart):
     """An input of the model as a signal: ``Input("x_d", unit="m") >> MC(...)``.

@@ -81,7 +81,7 @@ class Switch(Switching):
 
     def __init__(self, name: str | None = None, *, threshold: Any = 0.5) -> None:
         super().__init__(threshold=threshold)
-        given: Any = name
+        given: object = name
         if given is not None and not (isinstance(given, str) and given):
             raise InputError(f"Switch: expected an input's name as text; found {name!r}")
         self.input_name = name

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import PART
+from bondloop.cli.quantities import COUNT, PART, WHOLE
 from bondloop.display import silent
 from bondloop.errors import InputError
 
@@ -22,16 +22,19 @@ def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     ] = "",
     cases: Annotated[str, typer.Option("--cases", metavar="1,4", help="Which of the four.")] = "1,2,3,4",
     plants: Annotated[
-        int, typer.Option("--plants", help="Plants that differ from the nominal one, in each case.")
+        int,
+        typer.Option("--plants", parser=WHOLE, help="Plants that differ from the nominal one, in each case."),
     ] = 20,
-    seeds: Annotated[int, typer.Option("--seeds", help="Draws of the noise on the nominal plant.")] = 3,
+    seeds: Annotated[
+        int, typer.Option("--seeds", parser=WHOLE, help="Draws of the noise on the nominal plant.")
+    ] = 3,
     record: Annotated[
         str,
         typer.Option("--record", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."),
     ] = "",
     scale: Annotated[float, typer.Option("--scale", parser=PART, help="What it is multiplied by.")] = 0.4,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Runs at a time; one a core if left out.")
+        int | None, typer.Option("--jobs", parser=COUNT, help="Runs at a time; one a core if left out.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and figure.")] = Path(
         "out/benchmark"

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bondloop.cli.tests import find_test
+
+if TYPE_CHECKING:
+    from types import ModuleType, SimpleNamespace
+
+    from bondloop.hybrid import HybridTest
+
+    Module = ModuleType | SimpleNamespace
 
 __all__ = ["Cases", "as_setting"]
 
@@ -24,10 +31,10 @@ class Cases:
 
     def __init__(self, source: str, settings: list[str]) -> None:
         self._source, self._settings = source, settings
-        self._built: dict[tuple[str, ...], tuple[Any, Any, frozenset[str]]] = {}
+        self._built: dict[tuple[str, ...], tuple[HybridTest, Module, frozenset[str]]] = {}
         self._one_at_a_time = threading.Lock()
 
-    def __call__(self, values: Mapping[str, str | float]) -> tuple[Any, Any]:
+    def __call__(self, values: Mapping[str, str | float]) -> tuple[HybridTest, Module]:
         """Return the test with other settings, by name, and the module that defines it."""
         from bondloop.cli.safety_settings import is_of_safety
 
@@ -39,11 +46,11 @@ class Cases:
         data = {name: values[name] for name in paths & parameters}
         return (test.with_values(data) if data else test), module
 
-    def test(self, values: Mapping[str, str | float]) -> Any:
+    def test(self, values: Mapping[str, str | float]) -> HybridTest:
         """Return the test with other settings alone."""
         return self(values)[0]
 
-    def _base(self, options: Mapping[str, str | float]) -> tuple[Any, Any, frozenset[str]]:
+    def _base(self, options: Mapping[str, str | float]) -> tuple[HybridTest, Module, frozenset[str]]:
         """Return a test, its module and the paths of its parameters; each is built once."""
         own = tuple(f"{name}={as_setting(value)}" for name, value in options.items())
         with self._one_at_a_time:

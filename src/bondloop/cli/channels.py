@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import RATE, TIME
+from bondloop.cli.quantities import COUNT, RATE, TIME
 from bondloop.cli.tests import find_test
 from bondloop.errors import InputError
 
@@ -116,7 +116,7 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
         str | None, typer.Option("--to", help="What it shall show now, such as '2 mm'; 0 if left out.")
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Samples of which the mean is taken.")
+        int, typer.Option("--samples", parser=COUNT, help="Samples of which the mean is taken.")
     ] = 200,
     operator: Operator = None,
     undo: Annotated[

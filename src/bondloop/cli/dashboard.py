@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bondloop.cli.quantities import WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, find_test, own_length
 from bondloop.errors import InputError
@@ -30,7 +31,9 @@ def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
     segment: Annotated[
         str, typer.Option("--segment", help="The loop to attach to, as `bondloop realtime` prints it.")
     ] = "",
-    port: Annotated[int, typer.Option("--port", help="Where to listen; 0: any free port.")] = 8750,
+    port: Annotated[
+        int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any free port.")
+    ] = 8750,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; beyond this machine only with a token.")
     ] = "127.0.0.1",

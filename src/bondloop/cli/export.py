@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import TIME
+from bondloop.cli.quantities import TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.display import at_work
@@ -78,7 +78,9 @@ def fmu(
     half: Annotated[
         str, typer.Option("--half", metavar="whole|computer|rig", help="What of the test to write.")
     ] = "whole",
-    version: Annotated[int, typer.Option("--version", metavar="3|2", help="Version of FMI.")] = 3,
+    version: Annotated[
+        int, typer.Option("--version", parser=WHOLE, metavar="3|2", help="Version of FMI.")
+    ] = 3,
     seconds: Annotated[
         float | None,
         typer.Option(

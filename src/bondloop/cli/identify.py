@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -93,7 +93,7 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         tell_matrix(fit, command, output, folder, figures, as_json)
         return
     pair = data.select(command[0], output[0])
-    models: Any = AUTO if automatic else [model]
+    models: str | list[str] = AUTO if automatic else [model]
     ranking = rank_time(
         pair.input, pair.output, pair.sample_period, models,
         progress=silent if as_json else None, start=start, hold=hold, max_delay=max_delay,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import TIME
+from bondloop.cli.quantities import TIME, plain
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.display import at_work
@@ -97,7 +97,7 @@ def slider_of(text: str) -> tuple[str, tuple[float, float] | None]:
     if not equals:
         return path.strip(), None
     try:
-        least, most = (float(part) for part in ends.split(":"))
+        least, most = (plain(part) for part in ends.split(":"))
     except ValueError:
         raise InputError(f"--slider: expected PATH=LEAST:MOST in SI units; found {text!r}") from None
     return path.strip(), (least, most)

@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import MICROSECONDS, RATE, TIME
+from bondloop.cli.quantities import MICROSECONDS, RATE, TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.display import at_work
@@ -70,9 +70,12 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         bool, typer.Option("--lock-step", help="Loop and rig wait for each other, without a clock.")
     ] = False,
     priority: Annotated[
-        int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
     ] = 0,
-    cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the loop keeps to.")] = None,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
+    ] = None,
     awake: Annotated[
         bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
     ] = False,
@@ -98,11 +101,15 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     ] = None,
     deadline: Annotated[
         int | None,
-        typer.Option("--deadline", help="Late ticks in a row that trip; the interlock's if left out."),
+        typer.Option(
+            "--deadline", parser=WHOLE, help="Late ticks in a row that trip; the interlock's if left out."
+        ),
     ] = None,
     stale: Annotated[
         int | None,
-        typer.Option("--stale", help="Ticks without a new measurement after which the link is lost."),
+        typer.Option(
+            "--stale", parser=WHOLE, help="Ticks without a new measurement after which the link is lost."
+        ),
     ] = None,
     approach: Annotated[
         float | None,
@@ -370,7 +377,7 @@ def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
             }
         )
         return
-    described: dict[str, Any] = run.record.description["realtime"]
+    described: dict[str, object] = run.record.description["realtime"]
     simulated = float(run.time[-1]) if len(run.time) else 0.0
     print(f"{simulated:g} s at {1 / _period(run):,.6g} Hz over {described['link']}")
     for line in (*attributes["notes"], *summary_lines(attributes)):

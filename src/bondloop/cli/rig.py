@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson
-from bondloop.cli.quantities import RATE
+from bondloop.cli.quantities import RATE, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
 from bondloop.errors import InputError
@@ -35,9 +35,12 @@ def rig(  # noqa: PLR0913, PLR0917 - an argument an option
         bool, typer.Option("--lock-step", help="Take the rehearsal's steps, for a loop in lock-step.")
     ] = False,
     priority: Annotated[
-        int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
     ] = 0,
-    cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the rig keeps to.")] = None,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the rig keeps to.")
+    ] = None,
     key_file: Annotated[
         Path | None,
         typer.Option("--key-file", help="File with the key of the packets over UDP, which the loop has too."),

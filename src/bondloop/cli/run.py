@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import TIME
+from bondloop.cli.quantities import TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import RunSource, Setting, find_test, length_of
 from bondloop.display import at_work, silent
@@ -42,7 +42,7 @@ def run(
             help="Folder for figures and the run file; out/NAME if left out, out/NAME-again for a saved run.",
         ),
     ] = None,
-    every: Annotated[int, typer.Option("--every", help="Record every so many samples.")] = 1,
+    every: Annotated[int, typer.Option("--every", parser=WHOLE, help="Record every so many samples.")] = 1,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     as_json: AsJson = False,
 ) -> None:

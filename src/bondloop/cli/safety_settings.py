@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from bondloop.cli.quantities import whole
 from bondloop.errors import InputError, unknown_name
 from bondloop.safety import Interlock, Limits, PowerTrip, safety_from
 
@@ -42,7 +43,7 @@ def with_safety(test: HybridTest, settings: Mapping[str, str]) -> HybridTest:
     """
     limits = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("limits.")}
     inner = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("interlock.")}
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for name in limits:
         if name not in _LIMITS:
             raise InputError(unknown_name("limit", name, _LIMITS))
@@ -81,6 +82,6 @@ def _interlock(kept: Interlock, settings: Mapping[str, str]) -> Interlock:
 
 def _count(path: str, text: str) -> int:
     try:
-        return int(text)
+        return whole(text)
     except ValueError:
         raise InputError(f"interlock.{path}: expected a whole number; found {text!r}") from None

@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import TIME
+from bondloop.cli.quantities import TIME, WHOLE
 from bondloop.cli.realtime import run_file
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
@@ -25,7 +25,9 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         str,
         typer.Option("--protocol", help="generic-client: OpenSees' element; plain: one's own program."),
     ] = "generic-client",
-    port: Annotated[int, typer.Option("--port", help="Where to listen; 0: any that is free.")] = 8090,
+    port: Annotated[
+        int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any that is free.")
+    ] = 8090,
     host: Annotated[
         str,
         typer.Option("--host", help="Address to listen at; others than this machine reach it by another."),
@@ -48,9 +50,12 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         Path | None, typer.Option("--key-file", help="File with the key of the link's packets over UDP.")
     ] = None,
     priority: Annotated[
-        int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
     ] = 0,
-    cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the loop keeps to.")] = None,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
     idle: Annotated[
         float, typer.Option("--idle", parser=TIME, help="Seconds of silence after which the test is ended.")
@@ -83,7 +88,7 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         return Serving(protocol, host, port, "tcp" if tcp else "udp", idle, say, lambda: bool(asked))
 
     if clock or link is not None:
-        options: dict[str, Any] = {"priority": priority, "cpu": cpu}
+        options: dict[str, object] = {"priority": priority, "cpu": cpu}
         if key_file is not None:
             options["key"] = read_key(key_file)
         run, fault = serve_on_the_clock(

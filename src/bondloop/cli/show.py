@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.quantities import RATE
+
+if TYPE_CHECKING:
+    from bondloop.records import Record
 
 __all__ = ["show"]
 
@@ -31,7 +34,7 @@ def show(
     """Tell what is in a file: channels, units, rate, gaps, what looks wrong; of a run how it ended."""
     from bondloop.identify.contents import contents_of, read_contents
 
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     if _is_run(file):
         from bondloop.measurements import Measurements
         from bondloop.records import Record
@@ -62,7 +65,7 @@ def _is_run(file: Path) -> bool:
     return start.startswith(b"\x89HDF\r\n\x1a\n") and b"bondloop run" in start
 
 
-def _sensed(record: Any) -> list[str] | None:
+def _sensed(record: Record) -> list[str] | None:
     """Return the channels of a run that sensors made; None where the file does not say what they are."""
     from bondloop.program.quantity import Role
 
@@ -70,14 +73,14 @@ def _sensed(record: Any) -> list[str] | None:
     return record.channels_of(Role.MEASURED) if told else None
 
 
-def _run(record: Any) -> dict[str, Any]:
+def _run(record: Record) -> dict[str, object]:
     """Return what was tested and how it ended, as far as the file says it."""
     from bondloop.errors import BondloopError
     from bondloop.hybrid import Run
 
     description, attributes = record.description, record.attributes
     kind = {"HybridTest": "a hybrid test"}.get(str(description.get("test", "")), description.get("test"))
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     if description.get("name") or kind:
         about["tested"] = f"{description.get('name', 'no name')} ({kind or 'kind not known'})"
     for word in ("rig", "controller"):

@@ -12,7 +12,7 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.cases import Cases
-from bondloop.cli.quantities import TIME
+from bondloop.cli.quantities import NUMBER, TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
@@ -54,12 +54,12 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     ] = "",
     samples: Annotated[
         float | None,
-        typer.Option("--samples", help="Draw so many tests from distributions, such as 1e6."),
+        typer.Option("--samples", parser=NUMBER, help="Draw so many tests from distributions, such as 1e6."),
     ] = None,
     method: Annotated[
         str, typer.Option("--method", help="How they are drawn: sobol, latin or random.")
     ] = "sobol",
-    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", parser=WHOLE, help="Of what is drawn.")] = 0,
     keep: Annotated[
         str,
         typer.Option(
@@ -78,7 +78,11 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", help="With --samples: run on so many processes of this machine, by Dask."),
+        typer.Option(
+            "--workers",
+            parser=WHOLE,
+            help="With --samples: run on so many processes of this machine, by Dask.",
+        ),
     ] = None,
     dask: Annotated[
         str | None,

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop import papers
+from bondloop.cli.quantities import whole
 from bondloop.cli.source import completed, refuse_other_files
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from bondloop.hybrid import HybridTest
+    from bondloop.hybrid.rehearsable import Rehearsable
 
 __all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of", "own_length"]
 
@@ -57,7 +61,7 @@ UNITS = {
 """What options of tests measure that are called by words of the whole package."""
 
 
-def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
+def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType | SimpleNamespace]:
     """Return a test with settings applied, and the module that defines it.
 
     A setting names an argument of the module's ``test`` function (``case=3/5``) or the path of any parameter
@@ -88,7 +92,7 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     return test.with_values(values) if values else test, module
 
 
-def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
+def _from_test_file(path: Path, settings: list[str]) -> tuple[HybridTest, SimpleNamespace]:
     from bondloop.cli.safety_settings import with_safety
     from bondloop.description import read
 
@@ -100,13 +104,15 @@ def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
     return test, SimpleNamespace(test=test, **length)
 
 
-def length_of(test: Any, module: Any, seconds: float | None) -> float:
+def length_of(test: Rehearsable, module: ModuleType | SimpleNamespace, seconds: float | None) -> float:
     """Return how long a run lasts: as asked for, as the test says itself, or as its module does."""
     own = own_length(test, module, seconds)
     return 10.0 if own is None else float(own)
 
 
-def own_length(test: Any, module: Any, seconds: float | None) -> float | None:
+def own_length(
+    test: Rehearsable, module: ModuleType | SimpleNamespace, seconds: float | None
+) -> float | None:
     """Return the same, but None where nobody says anything."""
     if seconds is not None:
         return seconds
@@ -130,7 +136,7 @@ def _running(source: str) -> AbstractContextManager[None]:
     return running(Path(source))
 
 
-def _module(source: str) -> Any:
+def _module(source: str) -> ModuleType | SimpleNamespace:
     if source.endswith(".py"):
         from bondloop.description.python_file import names_in
 
@@ -150,10 +156,10 @@ def _module(source: str) -> Any:
     return entry.load()
 
 
-def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _sorted(made: object, settings: list[str]) -> tuple[dict[str, bool | float | str], dict[str, str]]:
     """Sort settings into arguments of the test function and parameter paths."""
     arguments = dict(inspect.signature(made).parameters) if callable(made) else {}
-    options: dict[str, Any] = {}
+    options: dict[str, bool | float | str] = {}
     values: dict[str, str] = {}
     for text in settings:
         key, given = _split(text)
@@ -177,7 +183,7 @@ def _split(text: str) -> tuple[str, str]:
     return key, given
 
 
-def _converted(key: str, given: str, default: Any) -> Any:
+def _converted(key: str, given: str, default: object) -> bool | float | str:
     if isinstance(default, bool):
         if given.lower() in ("true", "yes", "on", "1"):
             return True
@@ -186,7 +192,7 @@ def _converted(key: str, given: str, default: Any) -> Any:
         raise InputError(f"{key}: expected true or false; found {given!r}")
     if isinstance(default, int):
         try:
-            return int(given)
+            return whole(given)
         except ValueError:
             raise InputError(f"{key}: expected a whole number; found {given!r}") from None
     if isinstance(default, float):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.quantities import PART, TIME
+from bondloop.cli.quantities import PART, TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.cli.tune_rigs import tune_rigs
@@ -61,11 +61,14 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     quantile: Annotated[
         float, typer.Option("--quantile", parser=PART, help="With --over: which one.")
     ] = 0.95,
-    samples: Annotated[int, typer.Option("--samples", help="With --over: rigs for each setting.")] = 128,
+    samples: Annotated[
+        int, typer.Option("--samples", parser=WHOLE, help="With --over: rigs for each setting.")
+    ] = 128,
     generations: Annotated[
-        int, typer.Option("--generations", help="With --over: how often new settings are tried.")
+        int,
+        typer.Option("--generations", parser=WHOLE, help="With --over: how often new settings are tried."),
     ] = 12,
-    seed: Annotated[int, typer.Option("--seed", help="With --over: of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", parser=WHOLE, help="With --over: of what is drawn.")] = 0,
     extrapolate: Annotated[
         bool,
         typer.Option("--extrapolate/--hold", help="Carry the measured force on where that is better."),

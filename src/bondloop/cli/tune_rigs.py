@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bondloop.cli.answers import print_json
 from bondloop.cli.source import short_name
@@ -11,11 +11,14 @@ from bondloop.cli.uncertain import range_of, uncertain
 from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
 
+if TYPE_CHECKING:
+    from bondloop.hybrid import HybridTest
+
 __all__ = ["tune_rigs"]
 
 
 def tune_rigs(
-    test: Any,
+    test: HybridTest,
     source: str,
     what: tuple[list[str], list[str]],
     how: tuple[float, int, int, int],

@@ -29,6 +29,7 @@ from bondloop.errors import CompileError, InputError, unknown_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.expr import Var
     from bondloop.program.tick import Tick
 
 __all__ = ["BATCHES", "Batch", "BatchResult", "next_size", "processor_lanes"]
@@ -441,7 +442,7 @@ def _no_lanes(tick: Tick) -> str:
     return lane_obstacle(tick) if compiler() else "no C compiler was found"
 
 
-def _lanes(tick: Tick, varied: Sequence[Any], width: int, plan: Plan) -> RunSome:
+def _lanes(tick: Tick, varied: Sequence[Var], width: int, plan: Plan) -> RunSome:
     using = compiler()
     assert using is not None
     source = write_lanes(tick, varied, width)

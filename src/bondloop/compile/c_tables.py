@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ SMALL = 64
 KINDS = {"double": np.float64, "int": np.int32}
 
 
-def _digest(table: NDArray[Any]) -> bytes:
+def _digest(table: NDArray[np.number]) -> bytes:
     return hashlib.sha256(table.data).digest()
 
 
@@ -52,7 +52,7 @@ class CTables:
 
     def __init__(self, prefix: str, number: Callable[[float], str]) -> None:
         self.prefix, self._number = prefix, number
-        self._tables: dict[str, tuple[str, NDArray[Any]]] = {}
+        self._tables: dict[str, tuple[str, NDArray[np.number]]] = {}
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def add(self, kind: str, what: str, values: ArrayLike) -> str:
@@ -76,8 +76,8 @@ class CTables:
         for name, (kind, table) in self._tables.items():
             yield self._written(name, kind, table)
 
-    def _written(self, name: str, kind: str, table: NDArray[Any]) -> str:
-        write: Callable[[Any], str] = self._number if kind == "double" else str
+    def _written(self, name: str, kind: str, table: NDArray[np.number]) -> str:
+        write: Callable[[float], str] = self._number if kind == "double" else str
         if table.ndim == 2:
             rows = ",\n".join(f"    {{{', '.join(map(write, row))}}}" for row in table.tolist())
             return f"static const {kind} {name}[{len(table)}][{table.shape[1]}] = {{\n{rows}\n}};"
@@ -88,7 +88,7 @@ class CTables:
         large = {n: t for n, t in self._tables.items() if t[1].size > SMALL}
         if sum(table.size for _, table in large.values()) <= LARGE:
             return None
-        arrays: dict[str, list[NDArray[Any]]] = {kind: [] for kind in KINDS}
+        arrays: dict[str, list[NDArray[np.number]]] = {kind: [] for kind in KINDS}
         places: dict[str, int] = dict.fromkeys(KINDS, 0)
         lines = []
         for name, (kind, table) in self._tables.items():
@@ -115,7 +115,7 @@ class Numbers:
         All of a kind, one after the other, by kind.
     """
 
-    def __init__(self, lines: list[str], arrays: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, lines: list[str], arrays: dict[str, NDArray[np.number]]) -> None:
         self.lines, self.arrays = lines, arrays
 
     @property

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from ctypes.util import find_library
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from bondloop.errors import CompileError
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Device", "Kernels", "device", "gpu_obstacle"]
@@ -28,7 +29,7 @@ _CAPABILITY = (75, 76)
 class Device:
     """A graphics processor: memory on it, and kernels."""
 
-    def __init__(self, driver: Any, nvrtc: Any) -> None:
+    def __init__(self, driver: ctypes.CDLL, nvrtc: ctypes.CDLL) -> None:
         self._driver, self._nvrtc = driver, nvrtc
         self._done(driver.cuInit(0))
         number, self._context = ctypes.c_int(), ctypes.c_void_p()
@@ -93,7 +94,7 @@ class Device:
 class Kernels:
     """Kernels that are loaded, and arrays for them."""
 
-    def __init__(self, owner: Device, driver: Any, module: Any) -> None:
+    def __init__(self, owner: Device, driver: ctypes.CDLL, module: ctypes.c_void_p) -> None:
         self._device, self._driver, self._module = owner, driver, module
         self._arrays: list[ctypes.c_uint64] = []
 
@@ -106,7 +107,7 @@ class Kernels:
             self._driver.cuMemFree_v2(array)
         self._arrays.clear()
 
-    def array(self, values: NDArray[Any] | int) -> ctypes.c_uint64:
+    def array(self, values: NDArray[np.generic] | int) -> ctypes.c_uint64:
         """Return memory on the card, with a copy of some values, or of so many bytes."""
         place = ctypes.c_uint64()
         size = values if isinstance(values, int) else values.nbytes
@@ -116,7 +117,7 @@ class Kernels:
             self.write(place, values)
         return place
 
-    def write(self, place: ctypes.c_uint64, values: NDArray[Any]) -> None:
+    def write(self, place: ctypes.c_uint64, values: NDArray[np.generic]) -> None:
         """Copy values to the card."""
         if values.nbytes:
             assert values.flags.c_contiguous
@@ -125,7 +126,7 @@ class Kernels:
                 self._driver.cuMemcpyHtoD_v2(place, values.ctypes.data_as(ctypes.c_void_p), size)
             )
 
-    def read(self, place: ctypes.c_uint64, into: NDArray[Any]) -> None:
+    def read(self, place: ctypes.c_uint64, into: NDArray[np.generic]) -> None:
         """Copy values from the card, when its kernels are done."""
         size = ctypes.c_size_t(into.nbytes)
         self._device._done(self._driver.cuMemcpyDtoH_v2(into.ctypes.data_as(ctypes.c_void_p), place, size))
@@ -134,7 +135,13 @@ class Kernels:
         """Wait for all kernels."""
         self._device._done(self._driver.cuCtxSynchronize())
 
-    def start(self, name: str, threads: int, block: int, arguments: Sequence[Any]) -> None:
+    def start(
+        self,
+        name: str,
+        threads: int,
+        block: int,
+        arguments: Sequence[ctypes.c_longlong | ctypes.c_double | ctypes.c_uint64],
+    ) -> None:
         """Start a kernel with so many threads, in blocks."""
         function = ctypes.c_void_p()
         self._device._done(
@@ -171,7 +178,7 @@ def gpu_obstacle() -> str:
     return found if isinstance(found, str) else ""
 
 
-def _nvrtc() -> Any:
+def _nvrtc() -> ctypes.CDLL | None:
     places: list[str] = []
     for package in ("nvidia.cu13", "nvidia.cuda_nvrtc"):
         try:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -331,9 +331,9 @@ class Runner:
     def _in_chunks(
         self,
         steps: int,
-        inputs: NDArray[Any] | None,
-        parameters: NDArray[Any],
-        record: NDArray[Any],
+        inputs: NDArray[np.float64] | None,
+        parameters: NDArray[np.float64],
+        record: NDArray[np.float64],
         every: int,
         progress: Callable[[int, int], None] | None,
         within: int,
@@ -359,7 +359,7 @@ class Runner:
             chunk = max(1, int(min(_CHUNK_SECONDS / max(wall, 1e-6), 20.0) * n))
         return code, channel
 
-    def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[Any] | None:
+    def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:
         names = [v.name for v in self.tick.inputs]
         if inputs is None:
             if names and steps:
@@ -377,7 +377,7 @@ class Runner:
             raise InputError(f"input '{names[j]}' is {table[i, j]} at step {i}; inputs must be finite")
         return table if names else None
 
-    def _values(self, given: Mapping[str, float]) -> NDArray[Any]:
+    def _values(self, given: Mapping[str, float]) -> NDArray[np.float64]:
         if not given:
             return self._defaults
         changed = checked_values(self.tick.parameters, given, self.tick.name)

@@ -72,10 +72,10 @@ class AdaptiveCoupledInverse(CoupledInverse):
     adapts: ClassVar[bool] = True
 
     uncertainty: Parameter = Parameter(0.1, above=0, unit="1")
-    noise: Parameter = Parameter(1e-3, above=0, unit="m")
+    noise: Parameter = Parameter(1e-3, above=0, unit=("m", "rad"))
     filter_frequency: Parameter = Parameter(10.0, above=0, unit="Hz")
     memory: Parameter = Parameter(1e9, above=0, unit="s")
-    threshold: Parameter = Parameter(5e-5, least=0, unit="m")
+    threshold: Parameter = Parameter(5e-5, least=0, unit=("m", "rad"))
 
     def _low_pass(self) -> LinearFilter:
         w = 2 * np.pi * self.filter_frequency

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.linear_filter import state_variable_filter
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
@@ -23,6 +23,7 @@ from bondloop.transfer.base import Transfer, transfer_system
 if TYPE_CHECKING:
     from bondloop.control.base import Design, Measured
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["AdaptiveVirtualJunction"]
 
@@ -81,7 +82,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given: Any = self.parameters  # one name alone will do
+        given: str | Sequence[str] = self.parameters  # one name alone will do
         names = (given,) if isinstance(given, str) else tuple(given)
         object.__setattr__(self, "parameters", names)
         if not names:
@@ -115,7 +116,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 )
         return [prefix + name for name in self.parameters]
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Join the inverse to the numerical half; the identified parameters become inputs."""
         names = [(t, self._names(t)) for t in self._transfers()]
         made = super().design(half, actuators)

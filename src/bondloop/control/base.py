@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph.domain import Domain, domain_of
 from bondloop.display import brief
@@ -16,10 +16,12 @@ from bondloop.program.quantity import quantity_of
 from bondloop.program.written import Readings
 
 if TYPE_CHECKING:
+    from bondloop.program.signals.base import Signal
     from bondloop.program.system import System
     from bondloop.program.tick import Channel
     from bondloop.program.traced import Value
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Controller", "Design", "Measured", "desired_motion", "displacement_state"]
 
@@ -92,7 +94,7 @@ class Design:
     displacements: tuple[Var, ...] = ()
     velocities: tuple[Var, ...] = ()
     channels: tuple[Channel, ...] = ()
-    signals: Mapping[Var, Any] = field(default_factory=dict)
+    signals: Mapping[Var, Signal] = field(default_factory=dict)
     adapted: tuple[Var, ...] = ()
     gains: tuple[Var, ...] = ()
     sensed: tuple[Expr, ...] = ()
@@ -133,7 +135,7 @@ class Controller(Described, ABC, family="controller"):
         return ""
 
     @abstractmethod
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Wire the controller to a numerical half.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph.domain import TRANSLATION
 from bondloop.control.base import Controller, Design, Measured, desired_motion
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bondloop.program.block import Applied, Context
     from bondloop.program.expr import Expr
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Compensator", "channel"]
 
@@ -35,7 +36,7 @@ class Compensator(Controller, family="controller"):
 
     __repr__ = brief
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Hand on the desired displacements; `compensate` does the rest at every sample."""
         if self.set_point:
             domains = half.domains if half.coupler is None else (TRANSLATION,) * half.coupler.size

@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.control.base import Measured
 from bondloop.control.compensator import Compensator
 from bondloop.control.transfer_beside import beside, carried, sending
-from bondloop.errors import ModelError, unknown_name
+from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.kept_elsewhere import nothing_kept
@@ -19,7 +19,7 @@ from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number
 from bondloop.program.same_twice import same_twice
-from bondloop.program.samples import as_samples
+from bondloop.program.samples import as_samples, in_si
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 from bondloop.program.traced import Traced, Value, array_of, named_parts
@@ -47,6 +47,16 @@ class Desired(Readings):
 
     displacement: Value
     velocity: Value = 0.0
+
+
+_TOLD = {
+    "desired.displacement": ("m", "rad"),
+    "desired.velocity": ("m/s", "rad/s"),
+    "measured.force": ("N", "N m"),
+    "measured.displacement": ("m", "rad"),
+    "measured.velocity": ("m/s", "rad/s"),
+}
+"""What `ControlLaw.respond` is told at every sample, and what it may measure."""
 
 
 class _Position:
@@ -123,7 +133,7 @@ class ControlLaw(Law, Compensator):
         time: ClassVar[Any]
         period: ClassVar[Any]
 
-    def __init_subclass__(cls, **rest: Any) -> None:
+    def __init_subclass__(cls, **rest: object) -> None:
         super().__init_subclass__(**rest)
         names = cls.__dict__.get("adapted", ())
         if isinstance(names, str) or not all(isinstance(n, str) for n in names):
@@ -134,13 +144,13 @@ class ControlLaw(Law, Compensator):
     @classmethod
     def _check_sensors(cls) -> None:
         """Refuse virtual sensors that are none, or whose names mean something else."""
-        paths: Any = cls.sensors
+        paths: object = cls.sensors
         if not isinstance(paths, Mapping) or not all(isinstance(path, str) for path in paths.values()):
             raise ModelError(
                 f'{cls.__name__}.sensors: expected paths by name, {{"roof": "numerical.roof.v.flow"}}; found '
                 f"{paths!r:.60}"
             )
-        states: Any = cls.states
+        states: object = cls.states
         taken = {*(states if isinstance(states, Mapping) else ()), *(f.name for f in fields(cls))}
         for name in paths:
             fit = isinstance(name, str) and name.isidentifier() and not name.startswith("_")
@@ -159,7 +169,7 @@ class ControlLaw(Law, Compensator):
         """
         raise ModelError(f"{type(self).__name__}: write its method step(self, desired, measured)")
 
-    def started(self, period: float | str, time: float | str = 0.0, **states: Any) -> Self:
+    def started(self, period: float | str, time: float | str = 0.0, **states: object) -> Self:
         """Return a copy that runs: its ``step`` takes numbers, and its states are attributes.
 
         Parameters
@@ -185,16 +195,26 @@ class ControlLaw(Law, Compensator):
         Parameters
         ----------
         desired, measured
-            Arrays, an entry a sample (a row, for laws that are coupled); or numbers that stay.
+            Arrays, an entry a sample (a row, for laws that are coupled), or texts with units; or numbers that
+            stay.
         period
             Time from sample to sample, in s.
         """
         kind = type(self).__name__
         law = self.started(period)
         measures = (measured.force, measured.displacement, measured.velocity)
-        tables = [np.asarray(x, dtype=float) for x in (desired.displacement, desired.velocity, *measures)]
+        tables = [
+            in_si(x, f"{kind}.respond({where})", *units)
+            for (where, units), x in zip(
+                _TOLD.items(), (desired.displacement, desired.velocity, *measures), strict=True
+            )
+        ]
+        lengths = {where: len(t) for where, t in zip(_TOLD, tables, strict=True) if t.ndim}
+        if len(set(lengths.values())) > 1:
+            found = ", ".join(f"{n} of {where}" for where, n in lengths.items())
+            raise InputError(f"{kind}.respond: expected as many samples of each; found {found}")
         commands = []
-        for k in range(max((len(t) for t in tables if t.ndim), default=1)):
+        for k in range(max(lengths.values(), default=1)):
             law.__dict__["time"] = k * law.period
             law.__dict__.update({n: as_samples(x) for n, x in law.__dict__.items()})
             row = [as_samples(t[k] if t.ndim else t) for t in tables]
@@ -205,7 +225,7 @@ class ControlLaw(Law, Compensator):
 
     # ---------------------------------------------------------------- as a part of a test
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Hand on the desired displacements, and put the parameters among those of the test."""
         design = super().design(half, actuators)
         ranges, values = self.parameter_ranges(), self.parameter_values()
@@ -367,7 +387,7 @@ class ControlLaw(Law, Compensator):
         return array_of([Traced(v) for v in values])
 
     def _named(
-        self, names: Sequence[str] | Mapping[str, str], word: str, known: Mapping[str, Any]
+        self, names: Sequence[str] | Mapping[str, str], word: str, known: Mapping[str, object]
     ) -> Sequence[str]:
         for n in names:
             if n not in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.statespace import StateSpace
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Direct"]
 
@@ -33,7 +34,7 @@ class Direct(Controller):
     system that gives a force, it tells where its port comes to rest when nothing is attached.
     """
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Send each desired displacement, divided by the static gain of its transfer system."""
         desired, velocities, extra = desired_motion(half)
         commands: list[Expr] = []
@@ -63,7 +64,7 @@ class Direct(Controller):
         return Design(system, tuple(commands), half.efforts, tuple(desired), tuple(velocities))
 
 
-def _static_gains(actuator: Any) -> NDArray[np.float64]:
+def _static_gains(actuator: TransferSystem) -> NDArray[np.float64]:
     """Commands per displacement at rest and without load, of a coupled transfer system."""
     A, B, C = motion_space(actuator)
     omega = 1e-6 * max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=1.0)))
@@ -78,7 +79,7 @@ def _static_gains(actuator: Any) -> NDArray[np.float64]:
     return np.asarray(np.linalg.inv(gains.real))
 
 
-def _static_gain(actuator: Any) -> float:
+def _static_gain(actuator: TransferSystem) -> float:
     """Displacement per unit of command at rest and without load."""
     try:
         t = transfer_system(actuator)

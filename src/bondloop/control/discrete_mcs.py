@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Design
 from bondloop.control.mcs import MCS
@@ -16,6 +16,7 @@ from bondloop.program.tick import Update
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["DiscreteMCS"]
 
@@ -55,7 +56,7 @@ class DiscreteMCS(MCS):
 
     sampled: ClassVar[bool] = True
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - needs no model
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:  # noqa: ARG002 - needs no model
         """Join the laws to the numerical half; the integral parts of the gains are held over a sample."""
         joined, law = self._joined(half, sampled=True)
         known = {f.name: getattr(joined, f.name) for f in fields(Design)}

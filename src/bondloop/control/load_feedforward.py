@@ -41,9 +41,9 @@ class LoadFeedforward(Compensator):
     compensator
         What makes the command of the demand; it is to fit the actuator without a load.
     give
-        m/N.
+        m/N (rad/(N m) where the interface turns).
     give_rate
-        m s/N.
+        m s/N (rad s/(N m)).
     cutoff
         Of the low-pass filter, Hz.
 
@@ -57,8 +57,8 @@ class LoadFeedforward(Compensator):
     """
 
     compensator: Compensator
-    give: Parameter = Parameter(least=0, unit="m/N")
-    give_rate: Parameter = Parameter(least=0, unit="m s/N")
+    give: Parameter = Parameter(least=0, unit=("m/N", "rad/N/m"))
+    give_rate: Parameter = Parameter(least=0, unit=("m s/N", "rad s/N/m"))
     cutoff: Parameter = Parameter(100.0, above=0, unit="Hz")
 
     def __post_init__(self) -> None:

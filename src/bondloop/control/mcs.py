@@ -15,7 +15,7 @@ import numpy as np
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.control.mcs_law import AdaptiveLaw
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
+from bondloop.program.described import Parameter, state_unit
 from bondloop.program.quantity import Quantity
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE
 from bondloop.program.signals import Signal
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.expr import Expr, Var
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["MCS"]
 
@@ -69,7 +70,7 @@ class MCS(Controller):
         this test (order 2 only); or C_e itself, a weight for each of displacement, velocity and so on.
     dead_zone
         Wind-up protection: the integral part does not adapt while |y_e| is below this; a velocity where the
-        error filter is ``"settling"`` and the order 2.
+        error filter is ``"settling"`` and the order 2 (m/s, or rad/s where the interface turns).
     leakage
         Wind-up protection by sigma-modification: the integral part decays at this rate in 1/s.
     coupled
@@ -110,21 +111,32 @@ class MCS(Controller):
             order = 0
         if not 1 <= order <= HIGHEST:
             raise InputError(f"{kind}: order must be a whole number from 1 to {HIGHEST}; found {self.order}")
-        given: Any = self.reference  # whatever stands in a script
+        given: object = self.reference  # whatever stands in a script
         if not isinstance(given, (Signal, type(None))):
             raise InputError(
                 f"{kind}(reference): expected a signal, such as bondloop.signals.Sine('1 mm', '2 Hz'), or "
                 f"None for the desired displacement; found {given!r:.60}"
             )
-        motions = [multiplied(unit, "s", -k) for k in range(order) for unit in ("m", "rad")]
+        # (s + 4/t_s)^(order - 1) x_e measures what its highest derivative does, and so do weights with units
+        # beside it; plain ones may be of any scale, and those of other filters are.
+        told = self._told_in_units()
+        orders = [order - 1] if told else range(order)
+        motions = [multiplied(unit, "s", -k) for k in orders for unit in ("m", "rad")]
+        state_unit(self, "dead_zone", self.dead_zone, motions)
         zone = NOT_NEGATIVE.check(self.dead_zone, f"{kind}(dead_zone)", *motions)
         object.__setattr__(self, "dead_zone", zone)
         object.__setattr__(self, "error_filter", self._checked_filter())
         object.__setattr__(self, "initial_gains", self._checked_gains())
 
+    def _told_in_units(self) -> bool:
+        choice: object = self.error_filter
+        if isinstance(choice, str):
+            return choice == "settling"
+        return isinstance(choice, Sequence) and any(isinstance(w, str) for w in choice)
+
     def _checked_filter(self) -> str | tuple[float, ...]:
         kind = type(self).__name__
-        choice: Any = self.error_filter  # whatever stands in a file
+        choice: object = self.error_filter  # whatever stands in a file
         if isinstance(choice, str):
             if choice not in FILTERS:
                 raise InputError(
@@ -138,7 +150,12 @@ class MCS(Controller):
                 )
             return choice
         numbers = list(choice) if isinstance(choice, Sequence | np.ndarray) else [choice]
-        weights = tuple(NOT_NEGATIVE.check(w, f"{kind}(error_filter)") for w in numbers)
+        # Beside the highest derivative, which counts once: x_e in 1/s of order 2.
+        units = [multiplied("1", "s", k - self.order + 1) or "1" for k in range(len(numbers))]
+        weights = tuple(
+            NOT_NEGATIVE.check(w, f"{kind}(error_filter)", unit)
+            for w, unit in zip(numbers, units, strict=True)
+        )
         if len(weights) != self.order or not weights[-1]:
             raise InputError(
                 f"{kind}: expected {self.order} weights in error_filter, one for each of displacement, "
@@ -146,7 +163,7 @@ class MCS(Controller):
             )
         return weights
 
-    def _checked_gains(self) -> tuple[Any, ...]:
+    def _checked_gains(self) -> tuple[float, ...] | tuple[tuple[float, ...], ...]:
         kind = type(self).__name__
         rows = self.initial_gains
         if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):
@@ -198,7 +215,7 @@ class MCS(Controller):
         """
         return Quantity("filtered error", kinds[-1].unit) if self.error_filter == "settling" else None
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - needs no model
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:  # noqa: ARG002 - needs no model
         """Join the adaptive laws to the numerical half, whose interface motion is the reference model's."""
         return self._joined(half, sampled=False)[0]
 
@@ -214,7 +231,7 @@ class MCS(Controller):
         law.observe(half, names, desired)
         weights, places = law.weights(self, self.error_matrix(half))
         shared = law.reference
-        signals: dict[Var, Any] = {} if self.reference is None else {shared: self.reference}
+        signals: dict[Var, Signal] = {} if self.reference is None else {shared: self.reference}
         commands: list[Expr] = []
         for i, index in enumerate(names):
             seen: list[Expr] = list(law.measured[i])

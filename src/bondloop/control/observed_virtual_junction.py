@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Design, Measured
+    from bondloop.program.system import System
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
     Array = NDArray[np.float64]
 
@@ -85,7 +87,7 @@ class ObservedVirtualJunction(VirtualJunction):
                 "and use VirtualJunction"
             ) from error
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Join the inverse to the numerical half; refuse models that cannot be observed."""
         for transfer in self._transfers():
             if not transfer.system.is_linear:
@@ -164,7 +166,7 @@ class _Space(NamedTuple):
     C: Array
 
 
-def _model(transfer: Transfer, values: Mapping[str, float]) -> tuple[Any, _Space]:
+def _model(transfer: Transfer, values: Mapping[str, float]) -> tuple[System, _Space]:
     """Return the model with its displacement as output, and its matrices with the values in force."""
     rates = dict(zip(transfer.system.state_vars, transfer.system.rate_exprs, strict=True))
     z, new = displacement_state(rates, transfer.velocity, "displacement")

@@ -16,6 +16,7 @@ from bondloop.errors import InputError, ModelError
 from bondloop.program.block import Applied, Context
 from bondloop.program.call import Call
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
+from bondloop.program.ranges import is_truth
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ class _Caller:
         x = [v[0] if n == 1 else np.array(v) for v in x]
         result = function(Desired(*x[:2]), Measured(*x[2:]), time)
         try:
-            commands = [float(c) for c in ([result] if n == 1 else result) if not isinstance(c, str)]
+            commands = [
+                float(c) for c in ([result] if n == 1 else result) if not (isinstance(c, str) or is_truth(c))
+            ]
         except (TypeError, ValueError):
             commands = []
         if len(commands) != n:

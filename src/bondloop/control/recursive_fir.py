@@ -23,7 +23,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import POSITIVE
+from bondloop.program.ranges import POSITIVE, number
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
 
@@ -127,7 +127,10 @@ class RecursiveFir(Compensator):
                     "change least_gain, largest_gain or largest_delay"
                 )
         if self.initial is not None:
-            taps = _finite(self.initial, f"{name}(initial)", (self.taps,))
+            stated: object = self.initial  # whatever stands in a file
+            if isinstance(stated, (list, tuple)):
+                stated = [number(x, f"{name}(initial)", "1") if isinstance(x, str) else x for x in stated]
+            taps = _finite(stated, f"{name}(initial)", (self.taps,))
             object.__setattr__(self, "initial", tuple(taps.tolist()))
         single = isinstance(self.covariance, (int, float)) and not isinstance(self.covariance, bool)
         rows = _finite(

@@ -100,11 +100,11 @@ class RecursiveLeastSquares:
     initial: tuple[float, ...]
     uncertainty: Any = 1.0
     noise: Parameter = Parameter(1.0, above=0)
-    memory: Parameter = Parameter(10.0, above=0)
+    memory: Parameter = Parameter(10.0, above=0, unit="s")
     least: Any = -1e300
     most: Any = 1e300
-    threshold: Parameter = Parameter(1.0, least=0)
-    largest_uncertainty: Parameter = Parameter(10.0, least=1)
+    threshold: Parameter = Parameter(1.0, least=0, unit="1")
+    largest_uncertainty: Parameter = Parameter(10.0, least=1, unit="1")
 
     def __post_init__(self) -> None:
         initial = _numbers(self.initial, "initial")

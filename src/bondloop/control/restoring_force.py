@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class RestoringForce(Described, family="restoring_force", alone=True):
     def __post_init__(self) -> None:
         shapes = set()
         for word in ("stiffness", "damping", "mass"):
-            given: Any = getattr(self, word)
+            given: Sequence[Sequence[float]] = getattr(self, word)
             try:
                 matrix = np.array([[float(x) for x in row] for row in given])
             except (TypeError, ValueError):

@@ -13,9 +13,9 @@ from bondloop.control.compensator import Compensator, channel
 from bondloop.control.demand_history import from_first
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter
+from bondloop.program.described import Parameter, state_unit
 from bondloop.program.expr import Const, Expr, Var, as_expr, function
-from bondloop.program.quantity import Quantity, Role
+from bondloop.program.quantity import Quantity, Role, quantity_of
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scheduled"]
 
-UNITS = {"displacement": "m", "force": "N"}
+UNITS = {"displacement": ("m", "rad"), "force": ("N", "N m")}
 """What the schedule may go by, and its unit."""
 
 
@@ -47,7 +47,8 @@ class Scheduled(Compensator):
     compensators
         Two or more, from the smallest amplitude to the largest.
     levels
-        Amplitude that each is meant for, rising: m, or N by force; texts with units are taken.
+        Amplitude that each is meant for, rising: m, or N by force (rad and N m where it turns); texts with
+        units are taken.
     by
         ``"displacement"``: amplitude of the demand, from its first sample on; ``"force"``: of the measured
         force.
@@ -90,9 +91,11 @@ class Scheduled(Compensator):
         if isinstance(amplitudes, str) or not isinstance(amplitudes, Sequence):
             raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {amplitudes!r:.60}")
         levels = tuple(
-            POSITIVE.check(level, f"Scheduled(levels[{i}])", UNITS[self.by])
+            POSITIVE.check(level, f"Scheduled(levels[{i}])", *UNITS[self.by])
             for i, level in enumerate(amplitudes)
         )
+        for i, level in enumerate(amplitudes):
+            state_unit(self, f"levels[{i}]", level, UNITS[self.by])
         if len(levels) != len(members) or any(b <= a for a, b in itertools.pairwise(levels)):
             raise InputError(
                 f"Scheduled(levels): expected {len(members)} rising amplitudes, one for each compensator; "
@@ -126,7 +129,8 @@ class Scheduled(Compensator):
             for i, member in enumerate(self.compensators)
         ]
         parameters: dict[Var, float] = {}
-        measures = Quantity("level", UNITS[self.by])
+        kind = quantity_of(desired if self.by == "displacement" else as_expr(measured.force))
+        measures = Quantity("level", UNITS[self.by][0] if kind is None else kind.unit)
         channels = [Channel.of(channel(context, "level"), level, measures, Role.ESTIMATE)]
         commands: list[Expr] = []
         for i, part in enumerate(parts):

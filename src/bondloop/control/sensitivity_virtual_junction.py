@@ -53,7 +53,7 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
         Time in s after which a sample counts 1/e. The derivatives of the first samples are those of a wrong
         model and should be forgotten soon: a few periods of the motion.
     noise
-        Standard deviation of the error between measured and modelled displacement, in m.
+        Standard deviation of the error between measured and modelled displacement, in m (rad where it turns).
     filter_frequency
         Corner in Hz of the low pass through which error and derivatives go: above the motion's frequencies,
         below the noise's.
@@ -71,7 +71,7 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
     """
 
     memory: Parameter = Parameter(1.0, above=0, unit="s")
-    noise: Parameter = Parameter(1e-5, above=0, unit="m")
+    noise: Parameter = Parameter(1e-5, above=0, unit=("m", "rad"))
     filter_frequency: Parameter = Parameter(100.0, above=0, unit="Hz")
 
     def _refuse(self, transfer: Transfer, names: Sequence[str]) -> None:

@@ -62,7 +62,7 @@ class SlidingMode(Compensator):
     bandwidth
         λ/(2π) in Hz: how quickly the error dies away on the surface.
     reaching
-        η in m/s: how fast the surface is reached from afar.
+        η in m/s (rad/s where the interface turns): how fast the surface is reached from afar.
     uncertainty
         δ: share of the model's terms by which it may be wrong.
     observer
@@ -86,7 +86,7 @@ class SlidingMode(Compensator):
 
     process: Process
     bandwidth: Parameter = Parameter(30.0, above=0, unit="Hz")
-    reaching: Parameter = Parameter(0.1, above=0, unit="m/s")
+    reaching: Parameter = Parameter(0.1, above=0, unit=("m/s", "rad/s"))
     uncertainty: Parameter = Parameter(0.1, least=0, most=1, unit="1")
     observer: Parameter = Parameter(0.0, least=0, unit="Hz")
     ahead: Parameter = Parameter(0.0, least=0, most=10, unit="1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Repeat, Step, Update, instantiate
 from bondloop.transfer.base import Transfer, transfer_system
+
+if TYPE_CHECKING:
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Beside", "beside", "carried", "sending"]
 
@@ -101,7 +104,9 @@ class Beside:
         return int(np.clip(np.ceil(fastest * period / REACH), 1, MOST_SUBSTEPS))
 
 
-def beside(given: Any, contexts: Sequence[Context], what: str, *, coupled: bool) -> list[Beside]:
+def beside(
+    given: TransferSystem | Sequence[TransferSystem], contexts: Sequence[Context], what: str, *, coupled: bool
+) -> list[Beside]:
     """Return models of transfer systems, ready to run beside them.
 
     Parameters
@@ -128,7 +133,7 @@ def beside(given: Any, contexts: Sequence[Context], what: str, *, coupled: bool)
     return [_ready(model, prefix, what) for model, prefix in zip(models, prefixes, strict=True)]
 
 
-def _ready(model: Any, prefix: str, what: str) -> Beside:
+def _ready(model: TransferSystem, prefix: str, what: str) -> Beside:
     """Return one model, or say why it cannot run beside a rig."""
     try:
         transfer = transfer_system(model, prefix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
@@ -49,7 +49,7 @@ class VirtualJunction(Controller):
         if isinstance(self.model, list):  # a copy: the caller's list may change
             object.__setattr__(self, "model", tuple(self.model))
 
-    def models(self) -> list[Any]:
+    def models(self) -> list[TransferSystem]:
         """Return the transfer systems' models as a list."""
         return list(self.model) if isinstance(self.model, (list, tuple)) else [self.model]
 
@@ -65,7 +65,7 @@ class VirtualJunction(Controller):
         """
         return self.design(numerical_half(numerical), self.models()).system
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - has its own
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:  # noqa: ARG002 - has its own
         """Join the inverse of the transfer systems' models to the numerical half."""
         models = self.models()
         if len(models) != len(half.flows):
@@ -121,7 +121,7 @@ class VirtualJunction(Controller):
         return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)
 
 
-def _transfer(model: Any, prefix: str) -> Transfer | ForceOutput:
+def _transfer(model: TransferSystem, prefix: str) -> Transfer | ForceOutput:
     """Return a model's equations with the load imposed or, where it gives a force itself, the velocity."""
     try:
         return transfer_system(model, prefix, to_invert=True)

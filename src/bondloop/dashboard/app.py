@@ -74,17 +74,17 @@ class _Guarded:
         headers = {k.lower(): v for k, v in asked.headers.items()}
         acts = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
         why = self.doors.stranger(headers, acts=acts)
-        if why and _is_visit(scope, headers) and why.startswith("the request comes from a page"):
-            why = ""  # a link on another page may lead here: it only shows the page
-        if not why and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
+        if why is not None and why.followed_link and _is_visit(scope, headers):
+            why = None  # a link on another page may lead here: it only shows the page
+        if why is None and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
             why = self.doors.unknown(headers, asked.cookies)
-        if not why:
+        if why is None:
             await self.app(scope, receive, _with_headers(send))
         elif scope["type"] == "websocket":
-            await WebSocket(scope, receive, send).close(REFUSED, why)
+            await WebSocket(scope, receive, send).close(REFUSED, why.words)
         else:
-            status = 401 if why.startswith("the token") else 403
-            await JSONResponse({"error": why}, status)(scope, receive, _with_headers(send))
+            answer = JSONResponse({"error": why.words}, why.status)
+            await answer(scope, receive, _with_headers(send))
 
 
 def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class Attached:
         at = 1e-9 * (event.time_ns + int(self.console.segment.header["realtime_offset_ns"][0]))
         self._log.add(kind, text, who=event.who, test_time=max(event.step, 0) * self.period, at=at)
 
-    def _warn(self, rows: NDArray[Any]) -> None:
+    def _warn(self, rows: NDArray[np.void]) -> None:
         if self._warning is not None:
             near = np.nan_to_num(rows["channels"][:, self._warning])
             code = int(near.max(initial=0.0))
@@ -151,7 +151,7 @@ class Attached:
         now = {LIMITS[p.name].replace("_", " "): p.value for p in self.console.parameters if p.name in LIMITS}
         return {name: now.get(name, limit) for name, limit in stated.items()}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return what does not change while the loop lives, as it goes to the browser."""
         return {
             "type": "loop",
@@ -164,7 +164,7 @@ class Attached:
             "loops": self.bars.loops,
         }
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, object]:
         """Return how the loop is doing, as it goes to the browser."""
         s = self.snapshot
         silent = s.heartbeat if s.heartbeat > SILENT and s.state != "finalized" else 0.0
@@ -173,7 +173,7 @@ class Attached:
         words = {
             f"cause_{n}": getattr(s, f"cause_{n}") for n in ("value", "limit", "channel", "unit", "step")
         }
-        shown: dict[str, Any] = plain(
+        shown: dict[str, object] = plain(
             {
                 "state": state, "armed": s.armed, "run": s.run, "time": s.time, "step": s.step,
                 "cause": s.cause, "cause_words": s.words if s.cause else "", **words,
@@ -188,11 +188,11 @@ class Attached:
         )  # fmt: skip
         return shown
 
-    def _starting(self) -> list[dict[str, Any]]:
+    def _starting(self) -> list[dict[str, object]]:
         """Return what a start would do to the switches; nothing where the loop cannot be started."""
         return [vars(s) for s in self.console.start_words()] if self.snapshot.state == "inactive" else []
 
-    def timing(self) -> dict[str, Any]:
+    def timing(self) -> dict[str, object]:
         """Return the histograms of the executive, as they go to the browser."""
         s = self.snapshot
         shown = {"wake": s.wake, "busy": s.busy, "exchange": s.exchange}
@@ -207,7 +207,7 @@ class Attached:
         self.console.close()
 
 
-def _quarters(histogram: Histogram) -> dict[str, Any]:
+def _quarters(histogram: Histogram) -> dict[str, object]:
     """Return a histogram with four bins an octave, from 1 µs on, and its percentiles, in s."""
     edges, bins = bin_edges() * 1e-9, histogram.bins.astype(float)
     number = np.floor(4 * np.log2(np.maximum(edges, 1e-6) / 1e-6) + 1e-9).astype(int)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class Bars:
         for bar in self._bars:
             bar.now = bar.most = 0.0
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[dict[str, str | float | None]]:
         """Return them as they go to the browser: in `now` the largest since the last look, NaN if unknown."""
         return [
             {"title": b.title, "unit": b.unit, "now": b.now, "most": b.most, "limit": b.limit}

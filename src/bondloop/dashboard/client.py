@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -94,7 +94,7 @@ class Client:
     # ------------------------------------------------------------- hearing
 
     async def _hear(self, text: str) -> None:
-        number: Any = None
+        number: object = None
         try:
             message = _message(text)
             number = message.get("id")
@@ -120,7 +120,7 @@ class Client:
         attached = self.hub.attached
         return 0 if attached is None else len(attached.channels)
 
-    def _hello(self, message: Mapping[str, Any]) -> None:
+    def _hello(self, message: Mapping[str, object]) -> None:
         badge, name = message["hello"], message.get("name", "")
         if not isinstance(badge, str) or not 16 <= len(badge) <= 64 or not isinstance(name, str):
             raise InputError("hello: expected a badge of 16 to 64 characters, and a name")
@@ -130,7 +130,7 @@ class Client:
         self.hub.crew.come(badge, self.name)
         self.hub.refresh()
 
-    def _rename(self, name: Any) -> None:
+    def _rename(self, name: object) -> None:
         if not isinstance(name, str) or not self.badge:
             raise InputError("rename: expected a name, after hello")
         before, self.name = self.name, _shown(name, self.badge)
@@ -140,7 +140,7 @@ class Client:
             self._told_name = False
             self.hub.refresh()
 
-    async def _do(self, message: Mapping[str, Any], number: Any) -> None:
+    async def _do(self, message: Mapping[str, object], number: object) -> None:
         try:
             if not self.badge:
                 raise InputError("say hello first")
@@ -148,7 +148,7 @@ class Client:
         except BondloopError as error:
             await self._answer(number, error=str(error))
 
-    async def _answer(self, number: Any, **said: str) -> None:
+    async def _answer(self, number: object, **said: str) -> None:
         known = number if isinstance(number, int) else None
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             await self.socket.send_text(json.dumps({"type": "answer", "id": known, **said}))
@@ -199,7 +199,7 @@ def _shown(name: str, badge: str) -> str:
     return f"{plain or 'browser'} ({mark})"
 
 
-def _message(text: str) -> dict[str, Any]:
+def _message(text: str) -> dict[str, object]:
     """Return a message; an `InputError` where it is none."""
     try:
         message = json.loads(text)
@@ -210,7 +210,7 @@ def _message(text: str) -> dict[str, Any]:
     return message
 
 
-def _plots(wanted: Any, channels: int) -> list[Curves]:
+def _plots(wanted: object, channels: int) -> list[Curves]:
     """Return the plots that a browser asks for, each within bounds."""
     if not isinstance(wanted, list) or len(wanted) > PLOTS:
         raise InputError(f"plots: expected a list of at most {PLOTS}")
@@ -237,5 +237,5 @@ def _plots(wanted: Any, channels: int) -> list[Curves]:
     return plots
 
 
-def _is_count(value: Any, below: int) -> bool:
+def _is_count(value: object, below: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
 
@@ -18,28 +18,28 @@ MOST_VALUES = 16
 """Parameters that one command changes at most."""
 
 
-def _number(message: Mapping[str, Any], word: str) -> float:
+def _number(message: Mapping[str, object], word: str) -> float:
     value = message.get(word)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{word}: expected a number; found {value!r:.40}")
     return float(value)
 
 
-def _switches(message: Mapping[str, Any]) -> list[str]:
+def _switches(message: Mapping[str, object]) -> list[str]:
     names = message.get("switches", [])
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names) or len(names) > 2:
         raise InputError(f"switches: expected a list of names; found {names!r:.40}")
     return names
 
 
-def _values(message: Mapping[str, Any]) -> dict[str, float]:
+def _values(message: Mapping[str, object]) -> dict[str, float]:
     values = message.get("values")
     if not isinstance(values, dict) or not 0 < len(values) <= MOST_VALUES:
         raise InputError(f"values: expected 1 to {MOST_VALUES} numbers by name; found {values!r:.40}")
     return {str(name): _number(values, name) for name in values}
 
 
-COMMANDS: dict[str, Callable[[Console, Mapping[str, Any], str], Ticket]] = {
+COMMANDS: dict[str, Callable[[Console, Mapping[str, object], str], Ticket]] = {
     "arm": lambda console, _, who: console.arm(who),
     "start": lambda console, _, who: console.start(who),
     "hold": lambda console, _, who: console.hold(who),
@@ -56,7 +56,7 @@ COMMANDS: dict[str, Callable[[Console, Mapping[str, Any], str], Ticket]] = {
 """By name."""
 
 
-def given(console: Console, message: Mapping[str, Any], who: str) -> Ticket:
+def given(console: Console, message: Mapping[str, object], who: str) -> Ticket:
     """Give a command to the loop; an `InputError` where it makes no sense.
 
     Parameters

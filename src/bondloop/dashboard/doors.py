@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from bondloop.errors import InputError
 
-__all__ = ["COOKIE", "Doors", "is_loopback"]
+__all__ = ["COOKIE", "Doors", "Refusal", "is_loopback"]
 
 COOKIE = "bondloop-dashboard"
 SHORTEST = 16
@@ -43,6 +43,25 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not let in.
+
+    Parameters
+    ----------
+    words
+        The reason, as the answer says it.
+    status
+        Of the answer: 401 where a token would open the door, else 403.
+    followed_link
+        Whether it is only that a page of another site leads here, as a link does.
+    """
+
+    words: str
+    status: int = 403
+    followed_link: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,33 +122,32 @@ class Doors:
         acts
             Whether it changes something or opens a WebSocket: then it must name its origin.
         """
-        return self.stranger(headers, acts=acts) or self.unknown(headers, cookies)
+        why = self.stranger(headers, acts=acts) or self.unknown(headers, cookies)
+        return "" if why is None else why.words
 
-    def stranger(self, headers: Mapping[str, str], *, acts: bool) -> str:
+    def stranger(self, headers: Mapping[str, str], *, acts: bool) -> Refusal | None:
         """Return why a request does not come from a page of this server; arguments as in `refusal`."""
         if not self._is_ours(headers.get("host", "")):
-            return "the host of the request is not this server"
+            return Refusal("the host of the request is not this server")
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return "the request comes from a page of another site"
+            return Refusal("the request comes from a page of another site", followed_link=True)
         origin = headers.get("origin")
         if origin is None:
-            return "the request names no origin" if acts else ""
+            return Refusal("the request names no origin") if acts else None
         scheme = "https" if self.secure else "http"
-        return "" if origin == f"{scheme}://{headers['host']}" else "the request comes from another origin"
+        ours = origin == f"{scheme}://{headers['host']}"
+        return None if ours else Refusal("the request comes from another origin")
 
-    def unknown(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> str:
+    def unknown(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Refusal | None:
         """Return why a request does not have the token; arguments as in `refusal`."""
         if not self.token:
-            return ""
+            return None
         word, _, bearer = headers.get("authorization", "").partition(" ")
         if word.lower() == "bearer" and self.is_token(bearer.strip()):
-            return ""
+            return None
         shown = cookies.get(COOKIE, "")
-        return (
-            ""
-            if hmac.compare_digest(shown.encode(), self.pass_word.encode())
-            else "the token is missing or wrong"
-        )
+        known = hmac.compare_digest(shown.encode(), self.pass_word.encode())
+        return None if known else Refusal("the token is missing or wrong", 401)
 
     def _is_ours(self, host: str) -> bool:
         """Whether a Host header names this server: an address, which nobody can rebind, or a name of ours."""

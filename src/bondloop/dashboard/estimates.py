@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Estimates:
 
     def __init__(self, channels: Sequence[ShownChannel], period: float) -> None:
         self.pairs, self._period = pairs_of(channels), period
-        self.latest: list[dict[str, Any]] = []
+        self.latest: list[dict[str, float | None]] = []
 
     def forget(self) -> None:
         """Begin anew: another run."""

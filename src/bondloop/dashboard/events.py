@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import asdict, dataclass
-from typing import Any
 
 __all__ = ["Event", "EventLog"]
 
@@ -72,6 +71,6 @@ class EventLog:
         self._events.append(event)
         return event
 
-    def since(self, number: int) -> list[dict[str, Any]]:
+    def since(self, number: int) -> list[dict[str, object]]:
         """Return the events after one, oldest first, as they go to the browser."""
         return [asdict(e) for e in self._events if e.number > number]

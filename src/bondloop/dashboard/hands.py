@@ -30,7 +30,7 @@ class Hands:
     def __init__(self) -> None:
         self._all, self._trip = (ThreadPoolExecutor(n, "command") for n in (4, 1))
 
-    async def give(self, console: Console, message: Mapping[str, Any], who: str) -> str:
+    async def give(self, console: Console, message: Mapping[str, object], who: str) -> str:
         """Give a command and wait until the loop has confirmed it; return it in words.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class History:
         self.first = self.end = self.origin = self.era = 0
         self._values = np.full((rows, channels), np.nan, np.float32)
 
-    def add(self, numbers: NDArray[Any], values: NDArray[Any]) -> None:
+    def add(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Add samples, oldest first; numbers that are missing among them become gaps.
 
         Parameters

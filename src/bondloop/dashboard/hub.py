@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.dashboard.attached import Attached
 from bondloop.dashboard.crew import Crew
@@ -209,7 +209,7 @@ class Hub:
 
     # ------------------------------------------------------------- commands
 
-    async def obey(self, message: Mapping[str, Any], badge: str, who: str) -> str:
+    async def obey(self, message: Mapping[str, object], badge: str, who: str) -> str:
         """Do what an operator asks for and wait until it is confirmed; return what was done, in words.
 
         Parameters
@@ -246,7 +246,7 @@ class Hub:
         self.refresh()
         return "taken"
 
-    def _rehearse(self, message: Mapping[str, Any], who: str) -> str:
+    def _rehearse(self, message: Mapping[str, object], who: str) -> str:
         subject, seconds = self.settings.subject, message.get("seconds")
         if subject is None:
             raise InputError("no test was given to rehearse: `bondloop dashboard TEST`")
@@ -265,7 +265,7 @@ class Hub:
         self.refresh()
         return "the rehearsal is being checked and built"
 
-    async def _command(self, message: Mapping[str, Any], who: str) -> str:
+    async def _command(self, message: Mapping[str, object], who: str) -> str:
         attached = self.attached
         if attached is None or not attached.snapshot.alive:
             raise InputError("there is no loop to command; start a rehearsal, or `bondloop realtime`")

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["plain"]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value with None for every number that is not finite; NumPy's numbers become Python's.
 
     Parameters

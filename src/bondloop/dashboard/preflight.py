@@ -41,7 +41,7 @@ class Preflight:
         """Items that are not ticked."""
         return [text for i, text in enumerate(ITEMS) if i not in self._by]
 
-    def tick(self, item: Any, ticked: Any, who: str) -> str:
+    def tick(self, item: Any, ticked: object, who: str) -> str:
         """Tick an item, or take the tick away; return that in words.
 
         Parameters
@@ -66,6 +66,6 @@ class Preflight:
         """Take all ticks away."""
         self._by.clear()
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[dict[str, str | None]]:
         """Return it as it goes to the browser."""
         return [{"text": text, "by": self._by.get(i)} for i, text in enumerate(ITEMS)]

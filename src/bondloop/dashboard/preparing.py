@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -37,7 +37,7 @@ class Preparing:
 
     def __init__(self, settings: Settings) -> None:
         self._subject = settings.subject
-        self._task: asyncio.Task[dict[str, Any]] | None = None
+        self._task: asyncio.Task[dict[str, object]] | None = None
         self._figure = b""
 
     def routes(self) -> list[BaseRoute]:
@@ -64,7 +64,7 @@ class Preparing:
             raise InputError("the check has drawn no figure yet")
         return Response(self._figure, media_type="image/svg+xml")
 
-    async def _checked(self) -> dict[str, Any]:
+    async def _checked(self) -> dict[str, object]:
         subject = self._subject
         assert subject is not None
         with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bondloop.dashboard.settings import Subject
@@ -58,6 +58,6 @@ class Rehearsal:
         lines = [x.strip() for x in self._said.read().decode(errors="replace").splitlines() if x.strip()]
         return lines[-1] if lines else ""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, bool | int | str]:
         """Return it as it goes to the browser."""
         return {"running": self.running, "record": self.record.name, "pid": self.process.pid}

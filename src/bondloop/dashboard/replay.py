@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -60,7 +60,7 @@ class _Run:
             "emulated": bool(emulated),
             "events": events_of(path, table.time, table.changes, attributes),
         }
-        self.about: dict[str, Any] = plain(about)
+        self.about: dict[str, object] = plain(about)
 
 
 class Replay:
@@ -79,7 +79,7 @@ class Replay:
         self._readers = ThreadPoolExecutor(READERS, "replay")
         self._known: dict[str, Path] = {}
 
-    async def _read(self, work: Callable[..., T], *words: Any) -> T:
+    async def _read(self, work: Callable[..., T], *words: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, work, *words)
 
     def routes(self) -> list[BaseRoute]:

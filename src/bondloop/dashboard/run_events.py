@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.records import Record
+
+    class RunEvent(TypedDict):
+        """One event, as it goes to the browser; its time in s."""
+
+        time: float
+        kind: str
+        text: str
+
 
 __all__ = ["Changes", "events_of"]
 
@@ -73,8 +81,8 @@ class Changes:
 
 
 def events_of(
-    path: Path, time: NDArray[np.float64], changes: Changes, attributes: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+    path: Path, time: NDArray[np.float64], changes: Changes, attributes: Mapping[str, object]
+) -> list[RunEvent]:
     """Return the events of a run, in the order in which they happened.
 
     Parameters
@@ -107,11 +115,11 @@ def events_of(
     return sorted(events, key=lambda e: float(e["time"]))
 
 
-def _event(time: float, kind: str, text: str) -> dict[str, Any]:
+def _event(time: float, kind: str, text: str) -> RunEvent:
     return {"time": float(time), "kind": kind, "text": text}
 
 
-def _logged(path: Path) -> list[dict[str, Any]]:
+def _logged(path: Path) -> list[RunEvent]:
     """Return what the loop itself has logged: commands with who gave them, states, causes."""
     table = read_events(path)
     count = min((len(column) for column in table.values()), default=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bondloop.errors import InputError
 from bondloop.program.ranges import number
@@ -83,7 +82,7 @@ class Subject:
     name: str = ""
     loop: str = ""
     seconds: float | None = None
-    channels: Sequence[Mapping[str, Any]] = ()
+    channels: Sequence[Mapping[str, object]] = ()
     rehearsal: tuple[str, ...] = ()
 
 

@@ -90,7 +90,9 @@ def _is_usual(raw: float) -> bool:
 
 
 def check_feedback(
-    reader: Reader, placed: Sequence[tuple[Place, LabChannel]], rows: Sequence[tuple[Place, dict[str, Any]]]
+    reader: Reader,
+    placed: Sequence[tuple[Place, LabChannel]],
+    rows: Sequence[tuple[Place, Mapping[str, object]]],
 ) -> None:
     """Note feedbacks that are no input, or show something of another kind than the output."""
     read = {row.get("name"): row.get("unit") for _, row in rows if row.get("direction") != "output"}
@@ -108,7 +110,7 @@ def _same_kind(one: str, other: str) -> bool:
 
 def check_lines(
     reader: Reader,
-    lines: Mapping[str, Any],
+    lines: Mapping[str, object],
     faults: Sequence[tuple[Place, ControllerFault]],
     *,
     packets: bool,
@@ -141,8 +143,8 @@ def check_lines(
 
 def check_nidaqmx(
     reader: Reader,
-    rows: Sequence[tuple[Place, Mapping[str, Any]]],
-    lines: Mapping[str, Any],
+    rows: Sequence[tuple[Place, Mapping[str, object]]],
+    lines: Mapping[str, object],
     faults: Sequence[tuple[Place, ControllerFault]],
 ) -> None:
     """Note what NI-DAQmx takes for several channels or lines: all behind it would be read as another."""
@@ -151,7 +153,7 @@ def check_nidaqmx(
         if isinstance(at, str) and (":" in at or "," in at):
             words = f"expected one channel of the board, such as Dev1/ai0; found {at:.60}, which is several"
             reader.fault((*place, "channel"), words)
-    places: list[tuple[Place, Any]] = [(("lines", word), at) for word, at in lines.items()]
+    places: list[tuple[Place, object]] = [(("lines", word), at) for word, at in lines.items()]
     places += [((*place, "channel"), f.channel) for place, f in faults]
     for where, at in places:
         if not _NI_LINE.fullmatch(str(at)) or ":" in str(at) or "," in str(at):
@@ -181,7 +183,9 @@ def word_fault(row: Mapping[str, Any]) -> str:
 
 
 def check_zeroings(
-    reader: Reader, zeroings: Sequence[tuple[Place, Zeroing]], rows: Sequence[tuple[Place, dict[str, Any]]]
+    reader: Reader,
+    zeroings: Sequence[tuple[Place, Zeroing]],
+    rows: Sequence[tuple[Place, Mapping[str, object]]],
 ) -> None:
     """Note zeros of channels that are not there."""
     names = [row.get("name") for _, row in rows]

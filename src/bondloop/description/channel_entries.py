@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANNEL", "FAULT", "FIELD", "FILE", "LINES", "PACKET", "SIDE", "ZEROING", "Entries", "Entry"]
 
-_SCHEMAS: dict[str, dict[str, Any]] = {
+_SCHEMAS: dict[str, dict[str, object]] = {
     "text": {"type": "string"},
     "unit": {"type": "string"},
     "whole": {"type": "integer"},
@@ -67,7 +67,7 @@ class Entries:
 
     known: Mapping[str, Entry]
 
-    def read(self, reader: Reader, table: Any, place: Place) -> dict[str, Any]:
+    def read(self, reader: Reader, table: object, place: Place) -> dict[str, Any]:
         """Return what a table has, `FAILED` for what is wrong; numbers are left to who knows units."""
         if not isinstance(table, Mapping):
             reader.fault(place, "expected a table")

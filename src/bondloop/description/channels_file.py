@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +124,7 @@ class _FileReader:
         self.places: dict[str, Place] = {}
         self.unread: set[Any] = set()  # names of channels that are there, but wrong; FAILED: of some without
 
-    def read(self, document: Mapping[str, Any], text: str) -> Channels:
+    def read(self, document: Mapping[str, object], text: str) -> Channels:
         entries = FILE.read(self.reader, document, ())
         rows = self._rows(entries, "channel", CHANNEL)
         placed = [(place, c) for place, row in rows if (c := self._channel(row, place)) is not None]
@@ -160,7 +160,7 @@ class _FileReader:
         )
 
     def _rows(
-        self, entries: Mapping[str, Any], key: str, known: Entries
+        self, entries: Mapping[str, object], key: str, known: Entries
     ) -> list[tuple[Place, dict[str, Any]]]:
         rows = entries.get(key) or []
         if not isinstance(rows, list):
@@ -168,10 +168,10 @@ class _FileReader:
             return []
         return [((key, i), known.read(self.reader, row, (key, i))) for i, row in enumerate(rows)]
 
-    def _duplicates(self, rows: list[tuple[Place, dict[str, Any]]]) -> None:
+    def _duplicates(self, rows: Sequence[tuple[Place, Mapping[str, object]]]) -> None:
         """Names are there once; so are physical channels, each way."""
-        names: dict[Any, Place] = {}
-        places: dict[Any, Place] = {}
+        names: dict[object, Place] = {}
+        places: dict[tuple[bool, str], Place] = {}
         for place, row in rows:
             if isinstance(row.get("name"), str) and names.setdefault(row["name"], place) != place:
                 self.reader.fault(
@@ -279,7 +279,7 @@ def _si_factor(unit: str) -> float:
     return quantity(f"1 {unit}") if unit else 1.0
 
 
-def _in_si(value: Any, unit: str) -> float:
+def _in_si(value: object, unit: str) -> float:
     """Return a number in SI units; a plain one is in `unit`, a text may say its own."""
     if isinstance(value, str):
         return quantity(value, unit or "1") if unit_in(value) else quantity(f"{value} {unit}")
@@ -294,7 +294,7 @@ class _Numbers:
     def __init__(self, reader: Reader, place: Place, row: Mapping[str, Any]) -> None:
         self.reader, self.place, self.row = reader, place, row
 
-    def one(self, value: Any, unit: str, place: Place) -> float:
+    def one(self, value: object, unit: str, place: Place) -> float:
         try:
             return _in_si(value, unit)
         except (InputError, OverflowError) as error:

@@ -19,7 +19,7 @@ _CHECKS = {"crc16": "uint16", "crc32": "uint32"}
 
 def read_packet(
     reader: Reader,
-    table: Any,
+    table: object,
     channels: Sequence[tuple[Place, LabChannel]],
     faults: Sequence[ControllerFault],
 ) -> Packet:
@@ -56,7 +56,7 @@ def read_packet(
 
 def _side(
     reader: Reader,
-    table: Any,
+    table: object,
     way: str,
     channels: Sequence[tuple[Place, LabChannel]],
     faults: Sequence[ControllerFault],
@@ -112,7 +112,7 @@ def _byte(channel: str) -> int | None:
     return int(channel) if channel.isascii() and channel.isdigit() else None
 
 
-def _field(reader: Reader, row: Any, way: str, place: Place) -> PacketField | None:
+def _field(reader: Reader, row: object, way: str, place: Place) -> PacketField | None:
     entries = FIELD.read(reader, row, place)
     if (
         any(entries.get(word, FAILED) is FAILED for word in ("is", "at", "type"))

@@ -80,7 +80,7 @@ def _constant(family: str, full: str, value: Any) -> Callable[[], Any]:
 
 
 def _guarded(make: Callable[..., Any], path: Path) -> Callable[..., Any]:
-    def guarded(*args: Any, **options: Any) -> Any:
+    def guarded(*args: object, **options: object) -> Any:
         with running(path):
             return make(*args, **options)
 

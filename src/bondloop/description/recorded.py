@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["recorded_test"]
 
 
-def recorded_test(description: Mapping[str, Any]) -> Rehearsable:
+def recorded_test(description: Mapping[str, object]) -> Rehearsable:
     """Return the test that a run's record describes, with the values that were in force.
 
     No Python file is run, whatever the description names: a run file may be a stranger's.
@@ -55,7 +55,7 @@ def recorded_test(description: Mapping[str, Any]) -> Rehearsable:
     return made
 
 
-def _refusing_files(reader: Reader) -> Any:
+def _refusing_files(reader: Reader) -> Callable[[str, str, Place], Kind | None]:
     def find(family: str, name: str, place: Place) -> Kind | None:
         if ".py:" in name:
             reader.fault(place, f"'{name}' is in a Python file, which is not run for a file of results")

@@ -18,13 +18,13 @@ from bondloop.program.restoring import suiting
 
 __all__ = ["schema"]
 
-NUMBER: dict[str, Any] = {"type": ["number", "string"], "pattern": r"^\s*[-+]?\.?\d"}
+NUMBER: dict[str, object] = {"type": ["number", "string"], "pattern": r"^\s*[-+]?\.?\d"}
 """A number, or a text with a unit; the pattern is for texts alone."""
 
 PYTHON_FILE = r"\.py:"
 """Pattern of a name in a Python file."""
 
-_SCALARS: dict[str, dict[str, Any]] = {
+_SCALARS: dict[str, dict[str, object]] = {
     "float": NUMBER, "Number": NUMBER, "int": {"type": "integer"}, "bool": {"type": "boolean"},
     "str": {"type": "string"}, "Path": {"type": "string"},
 }  # fmt: skip
@@ -38,7 +38,7 @@ def schema() -> dict[str, Any]:
     """
     for entry in papers.entries():
         entry.load()  # its models and signals can be named too
-    definitions: dict[str, Any] = {}
+    definitions: dict[str, object] = {}
     for family in sorted(FAMILIES):
         if family == "test":
             continue
@@ -92,7 +92,7 @@ def _name(kind: Kind) -> str:
     return f"{kind.family}.{kind.name}"
 
 
-def _test(kind: Kind) -> dict[str, Any]:
+def _test(kind: Kind) -> dict[str, object]:
     entries = _object(kind, parameters_of_file(kind))
     entries["properties"]["seconds"] = {**_bounded(POSITIVE), "description": "How long it is to run."}
     if kind.name == "HybridTest":  # the default; its rig takes the physical half from the cut
@@ -109,7 +109,7 @@ def _test(kind: Kind) -> dict[str, Any]:
 
 def _object(kind: Kind, parameters: dict[str, inspect.Parameter]) -> dict[str, Any]:
     words = documented(kind.make)
-    properties: dict[str, Any] = {} if kind.alone else {kind.family: {"const": kind.name}}
+    properties: dict[str, object] = {} if kind.alone else {kind.family: {"const": kind.name}}
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
@@ -128,7 +128,7 @@ def _object(kind: Kind, parameters: dict[str, inspect.Parameter]) -> dict[str, A
     }
 
 
-def _part(kind: Kind) -> dict[str, Any]:
+def _part(kind: Kind) -> dict[str, object]:
     """Return the settings of a part: its coefficients by name, and any others only for a law."""
     whole = _object(kind, kind.parameters)
     coefficients = getattr(kind.make, "coefficients", None)
@@ -139,7 +139,7 @@ def _part(kind: Kind) -> dict[str, Any]:
     return {"anyOf": [closed, {**whole, "required": [*whole["required"], "law"]}]}
 
 
-def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
+def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, object]:
     descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
     rule = kind.allowed.get(name)
     if isinstance(rule, tuple):
@@ -155,7 +155,7 @@ def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str,
     return _annotated(annotation_of(parameter))
 
 
-def _bounded(range_: Range) -> dict[str, Any]:
+def _bounded(range_: Range) -> dict[str, object]:
     bounds = {
         "minimum": range_.least,
         "maximum": range_.most,
@@ -165,7 +165,7 @@ def _bounded(range_: Range) -> dict[str, Any]:
     return {**NUMBER, **{word: bound for word, bound in bounds.items() if bound is not None}}
 
 
-def _annotated(annotation: str) -> dict[str, Any]:
+def _annotated(annotation: str) -> dict[str, object]:
     """Return what may stand for an annotation; anything where it leaves something open."""
     want = read_annotation(annotation)
     if want.anything:
@@ -183,7 +183,7 @@ def _annotated(annotation: str) -> dict[str, Any]:
     return dict(choices[0]) if len(choices) == 1 else {"anyOf": choices}
 
 
-def _of_kind(kind: Kind | str) -> list[dict[str, Any]]:
+def _of_kind(kind: Kind | str) -> list[dict[str, object]]:
     if isinstance(kind, str):
         return [{"$ref": f"#/$defs/{kind}"}]
     if kind.alone:
@@ -191,22 +191,22 @@ def _of_kind(kind: Kind | str) -> list[dict[str, Any]]:
     return [{"$ref": f"#/$defs/{kind.family}"}, _plain(kind)]
 
 
-def _plain(kind: Kind) -> dict[str, Any]:
+def _plain(kind: Kind) -> dict[str, object]:
     """Return the settings of a kind whose name may be left out: nothing else is meant."""
     plain = _object(kind, kind.parameters)
     plain["required"].remove(kind.family)
     return plain
 
 
-def _table(entries: dict[str, Any]) -> dict[str, Any]:
+def _table(entries: Mapping[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": entries, "additionalProperties": False}
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
+def _list(items: Mapping[str, object]) -> dict[str, object]:
     return {"type": "array", "items": items}
 
 
-def documented(thing: Any) -> dict[str, str]:
+def documented(thing: object) -> dict[str, str]:
     """Return what a docstring says of each parameter, in one paragraph.
 
     >>> from bondloop.program.signals import Sine

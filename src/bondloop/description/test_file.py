@@ -175,18 +175,18 @@ def _only_kind(kind: Kind, name: str) -> Kind | None:
     return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], Kind) else None
 
 
-def _knows(table: Mapping[str, Any], name: str) -> bool:
+def _knows(table: Mapping[str, object], name: str) -> bool:
     """Whether what a table describes takes a setting of this name."""
     return any(name in kind.parameters for kind in _described(table))
 
 
-def _described(table: Mapping[str, Any]) -> list[Kind]:
+def _described(table: Mapping[str, object]) -> list[Kind]:
     """Return the kinds that a table names."""
     kinds = [FAMILIES[f].get(v) for f, v in table.items() if f in FAMILIES and isinstance(v, str)]
     return [kind for kind in kinds if kind is not None]
 
 
-def _wants_text(table: Mapping[str, Any], kind: Kind | None, name: str) -> bool:
+def _wants_text(table: Mapping[str, object], kind: Kind | None, name: str) -> bool:
     """Whether a setting is a text and nothing else, so that 12 is one too."""
     kinds = [*_described(table), *([] if kind is None else [kind])]
     parameters = [k.parameters[name] for k in kinds if name in k.parameters]
@@ -270,7 +270,7 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
     return text
 
 
-def _writable(value: Any, place: Place, folder: Path, faults: list[str]) -> Any:
+def _writable(value: object, place: Place, folder: Path, faults: list[str]) -> Any:
     """Return a description with files named relative to a folder; note what cannot be written."""
     if isinstance(value, list):
         return [_writable(item, (*place, i), folder, faults) for i, item in enumerate(value)]

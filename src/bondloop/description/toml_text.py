@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 from bondloop.description.toml_faults import syntax_fault
 from bondloop.errors import InputError
@@ -36,7 +36,7 @@ def parsed(text: str) -> dict[str, Any]:
         raise InputError(f"tables or lists stand more than {DEEPEST} deep within each other") from None
     except ValueError as error:  # Python's own, for numbers with thousands of digits
         raise InputError(str(error).partition("; use sys.")[0]) from None
-    layer: list[Any] = [document]
+    layer: list[object] = [document]
     for _ in range(DEEPEST):
         layer = [
             inner
@@ -49,7 +49,7 @@ def parsed(text: str) -> dict[str, Any]:
     return document
 
 
-def toml_text(document: Mapping[str, Any]) -> str:
+def toml_text(document: Mapping[str, object]) -> str:
     """Return the text of a document; entries of None are left out.
 
     >>> print(toml_text({"rate": 1000.0, "rig": {"rig": "Emulated", "seed": 0}}))
@@ -63,7 +63,7 @@ def toml_text(document: Mapping[str, Any]) -> str:
     return "\n".join([*_table(document, (), top=True), ""])
 
 
-def _table(table: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False) -> list[str]:
+def _table(table: Mapping[str, object], path: tuple[str, ...], *, top: bool = False) -> list[str]:
     """Return the lines of a table: what fits on lines first, then tables of their own."""
     lines: list[str] = []
     later: list[str] = []
@@ -87,7 +87,7 @@ def _table(table: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False
     return [*lines, *later]
 
 
-def _of_tables(value: Any) -> bool:
+def _of_tables(value: object) -> TypeGuard[Sequence[Mapping[str, object]]]:
     """Whether it is a list of things of one family, which can have a header each."""
     if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, Mapping) for v in value):
         return False
@@ -95,7 +95,7 @@ def _of_tables(value: Any) -> bool:
     return len(heads) == 1 and heads <= set(FAMILIES)
 
 
-def _wrapped(values: list[Any] | tuple[Any, ...]) -> list[str]:
+def _wrapped(values: Sequence[object]) -> list[str]:
     """Return the items of a long list, as many to a line as it takes; rows and tables one by one."""
     items = [f"{_inline(v)}," for v in values]
     if any(isinstance(v, (list, tuple, Mapping)) for v in values):
@@ -108,7 +108,7 @@ def _wrapped(values: list[Any] | tuple[Any, ...]) -> list[str]:
     return lines
 
 
-def _inline(value: Any) -> str:
+def _inline(value: object) -> str:
     if isinstance(value, Mapping):
         entries = [f"{_key(k)} = {_inline(v)}" for k, v in value.items() if v is not None]
         return f"{{{', '.join(entries)}}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Device(OdeSpecimen, family="device"):
         Parameters
         ----------
         displacement
-            Samples in m; between them it moves at a constant velocity.
+            Samples in m, or texts with units; between them it moves at a constant velocity.
         rate
             Samples a second.
         velocity
@@ -107,7 +107,7 @@ class Device(OdeSpecimen, family="device"):
 
         most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
         f = POSITIVE.check(frequency, "loops(frequency)", "Hz")
-        asked: Any = cycles
+        asked: object = cycles
         if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 0:
             raise InputError(f"loops(cycles): expected a whole number from 0 on; found {cycles!r}")
         sizes = [most * (i + 1) / cycles for i in range(cycles)]

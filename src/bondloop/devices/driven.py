@@ -14,6 +14,7 @@ from bondloop.errors import InputError, SolveError
 from bondloop.program.expr import Const, Expr, Var, select, substitute, variables
 from bondloop.program.law import entries, formulas
 from bondloop.program.ranges import POSITIVE
+from bondloop.program.samples import in_si
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Repeat, Step, Tick, Update, instantiate
 from bondloop.program.traced import Traced, named_parts
@@ -136,7 +137,7 @@ def respond(
 ) -> NDArray[np.float64]:
     """Return the force at every sample; see `Device.respond`."""
     kind = type(law).__name__
-    x = _samples(displacement, f"{kind}.respond(displacement)")
+    x = in_si(displacement, f"{kind}.respond(displacement)", "m", "rad")
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
         raise InputError(
             f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
@@ -149,15 +150,19 @@ def respond(
         )
     with np.errstate(over="ignore", invalid="ignore"):
         moves = np.diff(x) / period
-        v = np.gradient(x, period) if velocity is None else _samples(velocity, f"{kind}.respond(velocity)")
+        v = (
+            np.gradient(x, period)
+            if velocity is None
+            else in_si(velocity, f"{kind}.respond(velocity)", "m/s", "rad/s")
+        )
     if not (np.isfinite(moves).all() and np.isfinite(v).all()):
         raise InputError(
             f"{kind}.respond: displacements of up to {np.max(np.abs(x)):.3g} m at {1 / period:g} Hz have no "
             "finite velocity; expected displacements in m, and finite velocities in m/s"
         )
     columns = [x, v, np.append(x[1:], x[-1])]
-    for name in law.inputs:
-        signal = _samples(inputs.get(name, 0.0), f"{kind}.respond({name})")
+    for name, unit in law.inputs.items():
+        signal = in_si(inputs.get(name, 0.0), f"{kind}.respond({name})", *filter(None, [unit]))
         if not np.isfinite(signal).all():
             raise InputError(f"{kind}.respond({name}): expected finite numbers; found {signal!r:.60}")
         columns.append(np.full(len(x), signal) if signal.ndim == 0 else signal)
@@ -226,10 +231,3 @@ def _along(
             raise SolveError(f"{kind}.respond: {told.message}; give a higher rate or more substeps")
         forces.append(result.channels["force"])
     return np.concatenate(forces)
-
-
-def _samples(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: expected numbers, in a row; found {values!r:.60}") from None

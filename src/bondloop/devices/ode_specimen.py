@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from bondloop.bondgraph import Input, Model, Port, bond
 from bondloop.errors import ModelError
@@ -125,7 +125,7 @@ class OdeSpecimen(Law, Described, family="ode"):
         """
         return {}
 
-    def at_states(self, **states: Any) -> Self:
+    def at_states(self, **states: Value) -> Self:
         """Return a copy that stands at some states and inputs, whose formulas take numbers."""
         signals = {name: states.pop(name, 0.0) for name in self.inputs}
         return self.running({}, self.checked_states(states), **signals)

@@ -18,7 +18,7 @@ FEW = 4
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def brief(thing: Any) -> str:
+def brief(thing: object) -> str:
     """Return a dataclass as the call that would make it, in a line: arrays by shape, long lists cut short.
 
     Parameters
@@ -78,7 +78,7 @@ def _list(inside: list[str], count: int) -> str:
     return ", ".join([*inside, "..."] if count > len(inside) else inside)
 
 
-def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
+def _is_default(field: dataclasses.Field[object], value: object) -> bool:
     """Whether a field says nothing: it is what it is where nobody says anything."""
     if field.default_factory is not dataclasses.MISSING:
         return isinstance(value, (tuple, list, Mapping, AbstractSet)) and not value

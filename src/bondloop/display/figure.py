@@ -9,7 +9,7 @@ import base64
 import io
 import warnings
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import matplotlib as mpl
 from matplotlib import figure as mpl_figure
@@ -38,7 +38,7 @@ class Figure(mpl_figure.Figure):
     ['image/svg+xml']
     """
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:  # noqa: ARG002
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:  # noqa: ARG002
         """Return what a notebook shows, by its type, and what is to be known of it."""
         lines = svg_text(self)
         if len(lines) <= HEAVY:
@@ -71,7 +71,7 @@ def save(figure: mpl_figure.Figure, target: Path | IO[bytes], kind: str, dpi: fl
     dpi
         Dots per inch of bitmaps; those of the figure where none is given.
     """
-    dateless: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    dateless: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "bondloop"}):
         # A letter that the font lacks is drawn as a box, and a file may hold any.
         warnings.filterwarnings("ignore", message="Glyph")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -181,7 +181,7 @@ class FollowingRig(ABC):
         return answer
 
     @property
-    def served(self) -> dict[str, Any]:
+    def served(self) -> dict[str, object]:
         """Who has moved it and how often, for its run file."""
         return {"served": {"protocol": self.protocol, "by": self.led_by, "moves": self.moves}}
 

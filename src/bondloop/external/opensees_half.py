@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from bondloop.external.answer import Answer
 
 __all__ = ["Movable", "OpenSeesHalf", "step_by_step"]
@@ -43,7 +45,7 @@ class OpenSeesHalf:
     """
 
     def __init__(
-        self, ops: Any, *, interface: Sequence[tuple[int, int]], time_step: float, directions: int
+        self, ops: ModuleType, *, interface: Sequence[tuple[int, int]], time_step: float, directions: int
     ) -> None:
         if not interface or any(not 1 <= direction <= directions for _, direction in interface):
             raise InputError(

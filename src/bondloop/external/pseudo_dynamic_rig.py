@@ -20,6 +20,7 @@ from bondloop.rigs.sub_stepped import BuiltRig
 if TYPE_CHECKING:
     from bondloop.external.opensees_half import Movable
     from bondloop.hybrid import Run
+    from bondloop.rigs.sub_stepped import SubSteppedRig
 
 __all__ = ["run_pseudo_dynamic"]
 
@@ -83,7 +84,7 @@ def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float | str, rig: Movab
 class _Elsewhere:
     """What a pseudo-dynamic tick asks of its rig, answered by one elsewhere."""
 
-    def __init__(self, own: Any, rig: Movable) -> None:
+    def __init__(self, own: SubSteppedRig, rig: Movable) -> None:
         self._own, self._rig = own, rig
 
     def __getattr__(self, name: str) -> Any:

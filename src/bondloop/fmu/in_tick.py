@@ -66,7 +66,7 @@ class ForeignStep:
         self._digest = digest
         self._library: ctypes.CDLL | None = None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> ForeignStep:
+    def __deepcopy__(self, memo: dict[int, object]) -> ForeignStep:
         """Return itself: a model may be copied, a running program may not."""
         return self
 

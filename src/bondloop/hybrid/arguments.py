@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bondloop.bondgraph.domain import is_at_home
+from bondloop.bondgraph.domain import TRANSLATION, is_at_home
 from bondloop.errors import InputError, ModelError
-from bondloop.program.described import Parameter, stated_units
+from bondloop.program.described import stated_kinds, stated_units
+from bondloop.program.quantity import quantity_of
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.quantity import Quantity
     from bondloop.program.signals import Signal
     from bondloop.safety import Interlock
@@ -26,6 +27,7 @@ __all__ = [
     "expect_kind_of_signal",
     "expect_limits_of",
     "expect_one_domain",
+    "expect_same_command",
     "expect_signals",
     "expect_units_of_command",
     "expect_units_of_controller",
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 
-def expect(value: Any, kinds: type | tuple[type, ...], what: str, example: str) -> None:
+def expect(value: object, kinds: type | tuple[type, ...], what: str, example: str) -> None:
     """Refuse a part of the wrong kind, in words.
 
     Parameters
@@ -60,7 +62,7 @@ def expect(value: Any, kinds: type | tuple[type, ...], what: str, example: str) 
     raise InputError(f"{what}: expected {example}, or another of its kind; found {value!r:.60}")
 
 
-def expect_signals(excitation: Any) -> None:
+def expect_signals(excitation: object) -> None:
     """Refuse an excitation that is not signals by name."""
     if not isinstance(excitation, Mapping):
         raise InputError(
@@ -132,7 +134,7 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
             )
 
 
-def expect_units_of_controller(domains: Sequence[Domain], part: Any, where: str = "controller") -> None:
+def expect_units_of_controller(domains: Sequence[Domain], part: object, where: str = "controller") -> None:
     """Refuse what a controller, or a part of it, was given in a unit of another domain than the interface's.
 
     Parameters
@@ -158,8 +160,7 @@ def expect_units_of_controller(domains: Sequence[Domain], part: Any, where: str 
     if not is_dataclass(part):
         return
     for name, unit in stated_units(part).items():
-        declared = getattr_static(type(part), name, None)
-        units = declared.range.units if isinstance(declared, Parameter) else ()
+        units = stated_kinds(part)[name]
         for domain in domains:
             if not is_at_home(unit, units, domain):
                 raise InputError(
@@ -194,6 +195,42 @@ def expect_one_domain(ours: Sequence[Domain | None], theirs: Sequence[Domain | N
                 f"two domains meet at interface {i + 1}: the numerical half is in {mine} ({mine.flow.unit}) "
                 f"there, the specimen on the rig in {other} ({other.flow.unit}); take the two halves of one "
                 "cut"
+            )
+
+
+def expect_same_command(made: Sequence[Expr], taken: Sequence[Var], domains: Sequence[Domain]) -> None:
+    """Refuse a controller that commands something else than the rig takes: a force where it is a position.
+
+    Parameters
+    ----------
+    made
+        What the controller commands.
+    taken
+        The rig's commands; where the unit of either cannot be told, nothing is said. A process tells how far
+        it moves per unit of command, whatever that is.
+    domains
+        Of the rig's interfaces. Where one turns, a model of its drive alone may not know, and be in N.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.quantity import Quantity
+    >>> x, u = (Var("x", quantity=Quantity("set point", "m")), Var("u", quantity=Quantity("voltage", "V")))
+    >>> expect_same_command([x + x], [x], [TRANSLATION])
+    >>> expect_same_command([x], [u], [TRANSLATION])
+    Traceback (most recent call last):
+    bondloop.errors.InputError: controller: its model is commanded in m, but the rig in V; give it a model ...
+    """
+    for mine, theirs, domain in zip(made, taken, domains, strict=True):
+        quantity = quantity_of(mine)
+        if quantity is None or quantity.kind == "displacement":
+            continue
+        assumed = {TRANSLATION.effort: domain.effort, TRANSLATION.flow: domain.flow}.get(quantity)
+        unit = quantity.unit if assumed is None or theirs.unit != assumed.unit else theirs.unit
+        if unit and theirs.unit and not is_of_kind(f"1 {unit}", theirs.unit):
+            raise InputError(
+                f"controller: its model is commanded in {unit}, but the rig in {theirs.unit}; give it a "
+                f"model that is commanded in {theirs.unit}, as the rig's own transfer system is"
             )
 
 
@@ -268,7 +305,7 @@ def _either(units: Sequence[str]) -> str:
     return " or ".join(dict.fromkeys(units))
 
 
-def refuse_arguments_of_parts(paths: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+def refuse_arguments_of_parts(paths: Mapping[str, object], parts: Mapping[str, object]) -> None:
     """Refuse paths that name arguments of a part, such as ``rig.substeps``: these change what is built.
 
     Parameters

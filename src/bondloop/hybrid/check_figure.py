@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,9 @@ __all__ = ["draw_check"]
 
 GOOD, BAD = COLOURS[2], COLOURS[1]
 
+SOME = 1e-12
+"""Size of a loop gain below which nothing comes back."""
+
 LINES = tuple(c for c in COLOURS if c not in (GOOD, BAD))
 """Colours of interfaces: not those that mean something."""
 
@@ -41,11 +45,15 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None, *, titl
         Whether the verdict stands over it; not where it stands beside.
     """
     responses = check.curves is not None or check.dry_run is None
-    figure = page(6.4 if responses else 3.4)
+    figure = page(6.6 if responses else 3.4)
     grid = figure.subplots(2 if responses else 1, 2, squeeze=False)
     if responses:
-        _open_loop(grid[0, 0], check)
-        _tracking(grid[0, 1], check)
+        said = _marks(check), _followed(check)
+        curves = check.curves
+        several = curves is not None and max(curves.loci.shape[1], curves.tracking.shape[1]) > 1
+        below = max(1, *map(len, said)) + several  # lines under both titles: what is said, and a legend
+        _open_loop(grid[0, 0], check, said[0], below)
+        _tracking(grid[0, 1], check, said[1], below)
     _eigenvalues(grid[-1, 0], check)
     _dry_run(grid[-1, 1], check)
     if titled:
@@ -55,10 +63,10 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None, *, titl
     return finish(figure, path)
 
 
-def _nothing(axes: Axes, title: str, why: str) -> None:
+def _nothing(axes: Axes, title: str, why: str, below: int = 1) -> None:
     """Say why there is nothing to draw."""
     dress(axes)
-    heading(axes, title, lines_below=1)
+    heading(axes, title, lines_below=below)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(
@@ -74,68 +82,76 @@ def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
     axes.set_xlabel("frequency [Hz]", fontsize=LABEL, color=INK)
 
 
-def _open_loop(axes: Axes, check: Check) -> None:
+def _marks(check: Check) -> list[str]:
+    """Return what is said of the open loop, in lines."""
+    m, marks = check.margins, []
+    if check.curves is None or not (np.abs(check.curves.loci) > SOME).any():
+        return []
+    if m is not None and m.delay is not None and m.delay.found:
+        marks.append(f"breaks at {m.delay.frequency:.3g} Hz with {1e3 * m.delay.value:.3g} ms more delay")
+    more = []
+    if m is not None and m.gain is not None and m.gain.found:
+        more.append(f"gain margin {multiple(m.gain.value)} ({m.gain.frequency:.3g} Hz)")
+    if check.step is not None and not check.step.stable:
+        more.append(f"grows at {check.step.frequency:.3g} Hz")
+    return [*marks, "; ".join(more)] if more else marks
+
+
+def _open_loop(axes: Axes, check: Check, marks: Sequence[str], below: int) -> None:
     title = "open loop"
     if check.curves is None:
-        _nothing(axes, title, UNBUILT)
+        _nothing(axes, title, UNBUILT, below)
         return
     if check.margins is not None and check.margins.where:
         title = textwrap.shorten(f"open loop, {check.margins.where}", 44, placeholder=" ...")
     f, loci = check.curves.frequency, check.curves.loci
     size = np.sort(np.abs(loci), axis=1)[:, ::-1]
-    if not (size > 1e-12).any():
-        _nothing(
-            axes, title, "nothing comes back: the force is not fed back, or the specimen does not push here"
-        )
+    if not (size > SOME).any():
+        why = "nothing comes back: the force is not fed back, or the specimen does not push here"
+        _nothing(axes, title, why, below)
         return
     axes.set_yscale("log")
     for i in range(size.shape[1]):
         label = None if size.shape[1] == 1 else f"locus {i + 1}"
-        axes.plot(f, np.maximum(size[:, i], 1e-12), color=LINES[i % len(LINES)], linewidth=1.1, label=label)
+        axes.plot(f, np.maximum(size[:, i], SOME), color=LINES[i % len(LINES)], linewidth=1.1, label=label)
     axes.axhline(1.0, color=GREY, linewidth=0.8)
     top = size[size > 0]
     axes.set_ylim(max(1e-6, 0.5 * float(np.percentile(top, 2))), 3 * max(1.0, float(top.max())))
     dress(axes, "", "size of the loop gain")
     _frequency(axes, f)
-    heading(axes, title, lines_below=1)
     legend(axes)
+    _told(axes, title, marks, below)
     m = check.margins
-    marks = []
     if m is not None and m.delay is not None and m.delay.found:
         axes.axvline(m.delay.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
-        marks.append(f"breaks at {m.delay.frequency:.3g} Hz with\n{1e3 * m.delay.value:.3g} ms more delay")
-    if m is not None and m.gain is not None and m.gain.found:
-        marks.append(f"gain margin {multiple(m.gain.value)} ({m.gain.frequency:.3g} Hz)")
     if check.step is not None and not check.step.stable:
         axes.axvline(check.step.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
-        marks.append(f"grows at {check.step.frequency:.3g} Hz")
-    if marks:
-        _beside(axes, "\n".join(marks))
 
 
-def _beside(axes: Axes, words: str) -> None:
-    """Write where there is least to cover: as the title of a legend without entries."""
-    above = axes.get_legend()
-    box = axes.legend(
-        [],
-        [],
-        title=words,
-        loc="best",
-        title_fontsize=SMALL,
-        framealpha=0.85,
-        edgecolor="none",
-        borderpad=0.2,
-    )
-    box.get_title().set_color(INK)
-    if above is not None:
-        axes.add_artist(above)
+def _told(axes: Axes, title: str, lines: Sequence[str], below: int) -> None:
+    """Write a title and what is said of a loop over its axes: inside it would lie over a line."""
+    heading(axes, title, lines_below=below)
+    legended = axes.get_legend() is not None
+    up = 2 + 11 * legended
+    lines = [*lines, *[""] * (below - legended - len(lines))]  # so that they begin under the title
+    axes.annotate(
+        plain("\n".join(lines)), (0, 1), (0, up), xycoords="axes fraction", textcoords="offset points",
+        fontsize=SMALL, color=INK, va="bottom", annotation_clip=False,
+    )  # fmt: skip
 
 
-def _tracking(axes: Axes, check: Check) -> None:
+def _followed(check: Check) -> list[str]:
+    """Return what is said of the tracking, in lines."""
+    band = min(check.margins.followed, default=0.0) if check.margins is not None else 0.0
+    known = check.curves is not None and band > check.curves.frequency[0]
+    return [f"followed to 5 % up to {band:.3g} Hz"] if known else []
+
+
+def _tracking(axes: Axes, check: Check, followed: Sequence[str], below: int) -> None:
     title = "predicted tracking"
     if check.curves is None or not check.curves.tracking.shape[1]:
         why = "nothing drives the test, so there is nothing to follow"
-        _nothing(axes, title, UNBUILT if check.curves is None else why)
+        _nothing(axes, title, UNBUILT if check.curves is None else why, below)
         return
     f, ratio = check.curves.frequency, check.curves.tracking
     axes.set_yscale("log")
@@ -152,15 +168,10 @@ def _tracking(axes: Axes, check: Check) -> None:
     axes.set_ylim(0.01, 1e3)
     dress(axes, "", "|actual/desired - 1| [%]")
     _frequency(axes, f)
-    heading(axes, title, lines_below=1)
     legend(axes)
-    band = min(check.margins.followed, default=0.0) if check.margins is not None else 0.0
-    if band > f[0]:
-        axes.axvspan(float(f[0]), band, color=GOOD, alpha=0.12, linewidth=0)
-        axes.text(
-            0.03, 0.94, f"followed to 5 %\nup to {band:.3g} Hz", transform=axes.transAxes, fontsize=SMALL,
-            color=INK, va="top",
-        )  # fmt: skip
+    _told(axes, title, followed, below)
+    if followed and check.margins is not None:
+        axes.axvspan(float(f[0]), min(check.margins.followed), color=GOOD, alpha=0.12, linewidth=0)
 
 
 def _eigenvalues(axes: Axes, check: Check) -> None:
@@ -251,9 +262,9 @@ def _dry_run(axes: Axes, check: Check) -> None:
     limits = [ran.bounds[n] for n in ran.channels_of(Role.ACTUAL, kind="displacement") if n in ran.bounds]
     if limits:
         axes.axhline(1e3 * min(limits), color=BAD, linewidth=1.0)
-        axes.text(
-            0.01, 1e3 * min(limits) * 0.85, "limit", transform=axes.get_yaxis_transform(), ha="left",
-            va="top", fontsize=SMALL, color=BAD,
+        axes.annotate(
+            "limit", (0.01, 1e3 * min(limits)), (0, -2), xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points", va="top", fontsize=SMALL, color=BAD,
         )  # fmt: skip
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 1e-7 * high), high * 2)

@@ -293,7 +293,7 @@ def check_dict(check: Check) -> dict[str, Any]:
     return {name: _finite(value) for name, value in answer.items()}
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """Return a value with None for what JSON has no number for: NaN and the infinities."""
     if isinstance(value, float):
         return float(value) if np.isfinite(value) else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from bondloop.structures.matrices import Matrices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.program.signals import Signal
     from bondloop.program.signals.in_tick import Signals
     from bondloop.rigs.specimen import Specimen
 
@@ -90,7 +91,7 @@ class Complete:
         whole: Matrices,
         numerical: Matrices,
         interface: tuple[str, ...],
-        loads: Mapping[str, tuple[Any, NDArray[np.float64]]],
+        loads: Mapping[str, tuple[Signal, NDArray[np.float64]]],
         beyond: Mapping[str, NDArray[np.float64]] | None = None,
     ) -> None:
         self.interface = interface
@@ -138,7 +139,9 @@ class Complete:
         indices = [f"[{i}]" if len(self.interface) > 1 else "" for i in range(len(self.interface))]
         force = [Var(f"reference.force{i}") for i in indices]
         now = [signals.at(k, s, 0.0) for k, (s, _) in self.loads.items()]
-        terms: list[tuple[Any, Any]] = [(self.force_matrix, self.system.state_vars)]
+        terms: list[tuple[NDArray[np.float64], Sequence[Expr]]] = [
+            (self.force_matrix, self.system.state_vars)
+        ]
         if np.any(self.force_loads):
             terms.append((self.force_loads, now))
         steps = combination(force, terms)

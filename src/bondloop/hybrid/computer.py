@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.control.base import Measured
 from bondloop.errors import InputError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.extrapolation import Carried
     from bondloop.hybrid.test import HybridTest
     from bondloop.integrate.base import InputsAt
+    from bondloop.program.signals import Signal
     from bondloop.program.signals.in_tick import Signals
     from bondloop.program.system import System
     from bondloop.program.tick import Step
@@ -276,7 +277,7 @@ class Computer:
 
     def inputs_at(self, system: System, held: Mapping[Var, Expr]) -> InputsAt:
         """Return a function that gives a system's inputs at fractions of the step: held ones, signals."""
-        sources: dict[Var, tuple[str, Any]] = {}
+        sources: dict[Var, tuple[str, Signal]] = {}
         for u in system.input_vars:
             if u not in held:
                 sources[u] = self._signal_of(u)
@@ -301,7 +302,7 @@ class Computer:
 
         return at
 
-    def _signal_of(self, u: Var) -> tuple[str, Any]:
+    def _signal_of(self, u: Var) -> tuple[str, Signal]:
         if u in self.test.design.signals:
             return u.name, self.test.design.signals[u]
         name = self.test.input_name(u)

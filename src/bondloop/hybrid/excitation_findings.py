@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def _earlier(begin: float, first: float, last: float, end: float) -> str:
     return f".shifted('-{shift:.6g} s'){more}"
 
 
-def _signals(description: Mapping[str, Any]) -> Iterator[tuple[str, Signal | None]]:
+def _signals(description: Mapping[str, object]) -> Iterator[tuple[str, Signal | None]]:
     """Yield the signals of a test; None for one that its description does not tell completely."""
     for part in ("ground", "excitation"):
         entries = description.get(part)

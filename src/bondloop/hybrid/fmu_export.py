@@ -14,6 +14,7 @@ from bondloop.program.signals.in_tick import now_and_next
 
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
 
 __all__ = ["HALVES", "write_test_fmu"]
@@ -57,7 +58,7 @@ def write_test_fmu(
     )
 
 
-def _half(test: Any, half: str) -> tuple[Tick, Sequence[Any]]:
+def _half(test: Any, half: str) -> tuple[Tick, Sequence[Signal]]:
     """Return the tick of a half, and the signals that its first inputs are read from."""
     if half not in HALVES:
         raise InputError(unknown_name("half", half, HALVES))

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import BondloopError, InputError
 from bondloop.program.annotations import alias
-from bondloop.program.signals import Signal, Table
+from bondloop.program.signals import Signal
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms import StructureModel, acceleration_loads, footing_of_model
@@ -40,7 +40,7 @@ alias("Ground", "Mapping[str, Signal] | Signal | None")  # in a file a ground mo
 EXAMPLE = "ground={'ux': motion}, with a GroundMotion or a signal in m/s^2"
 
 
-def ground_signals(ground: Any) -> dict[str, Signal]:
+def ground_signals(ground: object) -> dict[str, Signal]:
     """Return the ground's accelerations by direction or support; one alone moves all supports in ux.
 
     Parameters
@@ -79,7 +79,7 @@ def ground_signals(ground: Any) -> dict[str, Signal]:
     return {where: _signal(where, motion) for where, motion in ground.items()}
 
 
-def needed_excitation(excitation: Any, ground: Ground) -> Any:
+def needed_excitation(excitation: object, ground: Ground) -> Any:
     """Return the excitation of a test, which may be left out where its ground moves.
 
     Parameters
@@ -98,11 +98,9 @@ def needed_excitation(excitation: Any, ground: Ground) -> Any:
     return {} if excitation is None else excitation
 
 
-def _signal(where: str, motion: Any) -> Signal:
+def _signal(where: str, motion: object) -> Signal:
     if isinstance(motion, GroundMotion):
-        samples: Any = motion.acceleration
-        # Once ground motions are signals themselves, theirs.
-        return samples() if callable(samples) else Table(motion.time, samples, beyond="zero")
+        return motion.acceleration()
     if not isinstance(motion, Signal):
         raise InputError(f"ground['{where}']: expected {EXAMPLE}; found {motion!r:.60}").at("ground", where)
     if motion.unit and not is_of_kind(f"1 {motion.unit}", "m/s^2"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
+    from bondloop.integrate.structural.base import Scheme
     from bondloop.program.signals import Signal
     from bondloop.program.signals.in_tick import Signals
     from bondloop.program.tick import Step
@@ -291,7 +292,7 @@ def stepped_half_loaded_cares(test: PseudoDynamicTest) -> list[tuple[str, str]]:
     return cares
 
 
-def expect_scheme(scheme: Any, coordinates: str, time_scale: float, *, masses: bool) -> None:
+def expect_scheme(scheme: Scheme, coordinates: str, time_scale: float, *, masses: bool) -> None:
     """Refuse what cannot carry a specimen with the ground."""
     if coordinates != "absolute":
         return

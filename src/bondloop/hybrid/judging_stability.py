@@ -360,7 +360,7 @@ def _slides_unstably(check: Check) -> bool:
             steepest[name] = max(steepest.get(name, 0.0), slope)
     sliding = [
         r for r in check.regimes
-        if any(s < FLAT * steepest[n] for n, s in r.step.steepness.items() if element_of(n) in r.words)
+        if any(s < FLAT * steepest[n] for n, s in r.step.steepness.items() if element_of(n) in r.elements)
     ]  # fmt: skip
     return sum(r.share for r in sliding if not r.step.stable) > 0.5
 

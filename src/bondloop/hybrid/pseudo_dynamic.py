@@ -122,7 +122,7 @@ class PseudoDynamicTest(Checkable):
     True 3.1 %
     """
 
-    _allowed: ClassVar[Mapping[str, Any]] = {
+    _allowed: ClassVar[Mapping[str, Range | tuple[str, ...]]] = {
         "time_step": Range(above=0, units=("s",)),
         "time_scale": POSITIVE,
         "coordinates": ("relative", "absolute"),
@@ -290,7 +290,7 @@ class PseudoDynamicTest(Checkable):
         """
         return self.replaced(values={**self.overrides, **values})
 
-    def replaced(self, **changes: Any) -> PseudoDynamicTest:
+    def replaced(self, **changes: object) -> PseudoDynamicTest:
         """Return a test that differs from this one in some of its arguments, by name.
 
         Parameters
@@ -328,7 +328,7 @@ class PseudoDynamicTest(Checkable):
         return {name: s for name, (s, _, _) in self._writer.signals.tables.items()}
 
     @property
-    def structures_read(self) -> dict[str, Any]:
+    def structures_read(self) -> dict[str, object]:
         """The structure, described, where something of it is recorded."""
         return described([self._writer.structure], self.record)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.check import Check, check, rehearsed
@@ -167,13 +167,13 @@ def _smallest_change(test: PseudoDynamicTest, refused: Check, seconds: float) ->
     return passes
 
 
-def _less(test: PseudoDynamicTest) -> Iterator[tuple[str, dict[str, Any]]]:
+def _less(test: PseudoDynamicTest) -> Iterator[tuple[str, dict[str, object]]]:
     for part in PARTS:
         value = part * test.scale
         yield f"excitation.scale={value:.3g}", {"values": {**test.overrides, SCALE: value}}
 
 
-def _finer(test: PseudoDynamicTest) -> Iterator[tuple[str, dict[str, Any]]]:
+def _finer(test: PseudoDynamicTest) -> Iterator[tuple[str, dict[str, object]]]:
     scheme = test.scheme
     if isinstance(scheme, SubStep):
         for times in FINER:

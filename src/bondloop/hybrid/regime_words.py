@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bondloop.program.one_step import OneStep
 
-__all__ = ["FLAT", "element_of", "regime_words", "yield_words"]
+__all__ = ["FLAT", "MOST", "element_of", "joined", "regime_words", "yield_words"]
 
 FLAT = 1 / 3
 """A curve counts as flat where its slope is below this share of the steepest that the run has seen."""
 
 FULL, NONE = 0.95, 1e-9
 """Shares of the largest slope from which a piece is as steep as any, and below which it is level."""
+
+MOST = 3
+"""Elements that a sentence tells of; of a structure with many devices it would be long."""
 
 LAWS = ("effort", "flow")
 """Last words of what an element gives: a force, or a velocity."""
@@ -30,8 +33,8 @@ def element_of(name: str) -> str:
     return re.sub(r"@\d+$", "", name).rpartition(".")[0] or name
 
 
-def regime_words(step: OneStep, steps: Sequence[OneStep], varying: set[str]) -> str:
-    """Say what is in force in a step.
+def regime_words(step: OneStep, steps: Sequence[OneStep], varying: set[str]) -> dict[str, str]:
+    """Return what is in force in a step: a word for each element of which something is to be said.
 
     Parameters
     ----------
@@ -51,19 +54,28 @@ def regime_words(step: OneStep, steps: Sequence[OneStep], varying: set[str]) -> 
         told = [word for name in laws or names if (word := _word(name, element, step, steps))]
         if told:
             words[element] = told[0]
-    shown = [f"{element} {word}" for element, word in list(words.items())[:3]]
-    return " and ".join(shown) + (" ..." if len(words) > 3 else "")
+    return words
 
 
-def yield_words(yielding: Mapping[str, bool]) -> str:
-    """Say of smooth laws, by their hysteretic states, which are elastic and which yield.
+def yield_words(yielding: Mapping[str, bool]) -> dict[str, str]:
+    """Return of smooth laws, by their hysteretic states, which are elastic and which yield.
 
     >>> yield_words({"rig.specimen.bearing.z": True})
-    'rig.specimen.bearing yielding'
+    {'rig.specimen.bearing': 'yielding'}
     """
-    words = {element_of(name): "yielding" if holds else "elastic" for name, holds in yielding.items()}
-    shown = [f"{element} {word}" for element, word in list(words.items())[:3]]
-    return " and ".join(shown) + (" ..." if len(words) > 3 else "")
+    return {element_of(name): "yielding" if holds else "elastic" for name, holds in yielding.items()}
+
+
+def joined(words: Mapping[str, str], most: int | None = None) -> str:
+    """Return the sentence that tells of elements; of the first ones, where there may be many.
+
+    >>> joined({"numerical.stop": "closed", "rig.specimen.bearing": "yielding"})
+    'numerical.stop closed and rig.specimen.bearing yielding'
+    >>> joined({"a": "flat", "b": "steep", "c": "flat", "d": "flat"}, MOST)
+    'a flat and b steep and c flat ...'
+    """
+    told = " and ".join(f"{element} {word}" for element, word in list(words.items())[:most])
+    return told + (" ..." if most is not None and len(words) > most else "")
 
 
 def _word(name: str, element: str, step: OneStep, steps: Sequence[OneStep]) -> str:

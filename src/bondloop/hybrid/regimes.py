@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.hysteresis import yielded, yields
-from bondloop.hybrid.regime_words import FLAT, element_of, regime_words, yield_words
+from bondloop.hybrid.regime_words import FLAT, MOST, element_of, joined, regime_words, yield_words
 from bondloop.hybrid.switched_modes import Modes, held, mode_words, modes_of, unvisited
 from bondloop.program.collection import collection_paused
 from bondloop.program.one_step import Point
@@ -39,12 +39,15 @@ class Regime:
         Where that was.
     share
         Share of the instants looked at.
+    elements
+        Paths of the parts that `words` tells of.
     """
 
     words: str
     step: OneStep
     point: Point
     share: float
+    elements: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         words = self.words or "the only one"
@@ -99,17 +102,21 @@ def other_modes(
     visited = [modes_of(loop.test, regime.step) for regime in known]
     steps = unvisited(loop, visited)
     everything = [*visited, *(modes for modes, _, _ in steps)]
-    others = [Regime(mode_words(loop.test, m, everything), step, point, 0.0) for m, point, step in steps]
+    others = [_told_by(mode_words(loop.test, m, everything), step, point) for m, point, step in steps]
     stiff = [n for n in elastic or {} if not any(yields(r.step, elastic or {})[n] for r in known)]
     step = yielded(loop, stiff) if stiff else None
     if step is not None:
-        words = " and ".join(f"{element_of(n)} yielding" for n in stiff)
-        others.append(Regime(words, step, Point(), 0.0))
+        others.append(_told_by(yield_words(dict.fromkeys(stiff, True)), step, Point()))
     return tuple(sorted(others, key=lambda r: -r.step.growth))
 
 
+def _told_by(words: Mapping[str, str], step: OneStep, point: Point) -> Regime:
+    """Return a regime in which the run was not."""
+    return Regime(joined(words), step, point, 0.0, frozenset(words))
+
+
 def _within(
-    modes: str, steps: Sequence[tuple[Point, OneStep]], total: int, elastic: Mapping[str, float]
+    modes: Mapping[str, str], steps: Sequence[tuple[Point, OneStep]], total: int, elastic: Mapping[str, float]
 ) -> list[Regime]:
     """Return the regimes of some steps, all in the same modes."""
     steepest: dict[str, float] = {}
@@ -127,9 +134,10 @@ def _within(
     for members in grouped.values():
         worst = max(members, key=lambda i: steps[i][1].growth)
         point, step = steps[worst]
-        words = [modes, yield_words(yielding[worst]), regime_words(step, [s for _, s in steps], varying)]
-        told = " and ".join(w for w in words if w)
-        least_stable.append(Regime(told, step, point, len(members) / total))
+        many = yield_words(yielding[worst]), regime_words(step, [s for _, s in steps], varying)
+        told = " and ".join(w for w in (joined(modes), *(joined(m, MOST) for m in many)) if w)
+        elements = frozenset(modes).union(*(list(m)[:MOST] for m in many))
+        least_stable.append(Regime(told, step, point, len(members) / total, elements))
     return least_stable
 
 

@@ -13,7 +13,7 @@ from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
-from bondloop.program.kinds import in_python, same
+from bondloop.program.kinds import in_python, same, without_folders
 from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Rehearsable(ABC):
     seconds: float | None = None
     """Length of a run that the test's file gives; None where it gives none."""
 
-    def __init_subclass__(cls, **rest: Any) -> None:
+    def __init_subclass__(cls, **rest: object) -> None:
         """Answer calls of a kind of test with wrong arguments in a sentence."""
         super().__init_subclass__(**rest)
         if "__init__" in vars(cls):
@@ -68,7 +68,7 @@ class Rehearsable(ABC):
 
     @property
     @abstractmethod
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
 
     @property
@@ -93,12 +93,17 @@ class Rehearsable(ABC):
         return describe_test(self)
 
     def about(self) -> dict[str, Any]:
-        """Return what run files say of the test: its description, and what follows from it."""
+        """Return what run files say of the test: its description, and what follows from it.
+
+        What a Python file defines is named by the file and its own name, without the folder: a run is
+        repeated by its tick, and no Python file is run for a file of results.
+        """
         read = {STRUCTURES: self.structures_read} if self.structures_read else {}
-        return {**self.describe(), "rate": 1.0 / self.period, "parameters": self.parameters, **read}
+        described: dict[str, Any] = without_folders(self.describe())
+        return {**described, "rate": 1.0 / self.period, "parameters": self.parameters, **read}
 
     @property
-    def structures_read(self) -> dict[str, Any]:
+    def structures_read(self) -> dict[str, object]:
         """Structures of which something is recorded, described, by what the names of theirs begin with."""
         return {}
 

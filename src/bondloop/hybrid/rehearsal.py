@@ -88,6 +88,11 @@ def steps_of(seconds: float | str, period: float) -> int:
             f"a run of {length:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "
             "make it shorter, or the rate lower"
         )
+    if ticks < 1 - 1e-6:
+        raise InputError(
+            f"a run of {length:g} s is shorter than a sample of {period:g} s: make it longer, or the rate "
+            "higher"
+        )
     return round(ticks) + 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.judging_stability import COARSE
@@ -106,14 +106,14 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     return follows or passes
 
 
-def _less(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
+def _less(test: HybridTest) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield less excitation: for a test that only asks too much."""
     for part in PARTS if test.excitation else ():
         words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
         yield words, {"values": {**test.overrides, SCALE: test.scale * part}}
 
 
-def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, Any]]]:
+def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield changes of the loop: for a test that is unstable, or whose motion does not fade."""
     if any(s.spectral_radius > COARSE for s in check.steps):
         substeps = 4 * test.rig.substeps
@@ -127,7 +127,7 @@ def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, A
         yield words, {"rig": replace(test.rig, latency=0.0)}
 
 
-def _predictions(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
+def _predictions(test: HybridTest) -> Iterator[tuple[str, dict[str, object]]]:
     """Find the least prediction that makes the loop stable, then a little more than that."""
     from bondloop.control import Direct, PolynomialPrediction
 
@@ -159,7 +159,7 @@ def _least(test: HybridTest, start: PolynomialPrediction) -> float | None:
     return None
 
 
-def _inverse(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
+def _inverse(test: HybridTest) -> Iterator[tuple[str, dict[str, object]]]:
     from bondloop.control import VirtualJunction
 
     if not test.controller.inverts:

@@ -79,7 +79,7 @@ class Repetition:
         return replace(self, steps=len(old.time))
 
 
-def repetition_of(description: Mapping[str, Any], path: str) -> Repetition:
+def repetition_of(description: Mapping[str, object], path: str) -> Repetition:
     """Return how to repeat the run of a file.
 
     Parameters
@@ -136,7 +136,7 @@ def executed(steps: Sequence[Step]) -> int:
     return sum(s.size + s.times * executed(s.inner) for s in steps)
 
 
-def _whole(value: Any, name: str, least: int) -> int:
+def _whole(value: object, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"'{name}' must be a whole number from {least} up; found {value!r:.60}")
     return value
@@ -149,7 +149,7 @@ def _sets(given: Any) -> dict[int, dict[str, float]]:
     return {_whole(at, "sets", 0): values for at, values in given}
 
 
-def _signal(name: str, description: Any) -> Signal:
+def _signal(name: str, description: object) -> Signal:
     if not isinstance(description, dict):
         raise InputError(f"the signal '{name:.60}' is {description!r:.60}; a description was expected")
     return signal_from(description)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.plots import RunPlots
+    from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
     from bondloop.structures.structure import Structure
 
@@ -380,7 +381,7 @@ def _unbroken(record: Record) -> Record:
 def _execute(
     tick: Tick,
     steps: int,
-    signals: dict[str, Any],
+    signals: dict[str, Signal],
     backend: str,
     every: int,
     progress: Callable[[int, int], None] | None,
@@ -434,7 +435,7 @@ def _finish(
     result: Result,
     runner: Runner,
     description: dict[str, Any],
-    extra: dict[str, Any],
+    extra: Mapping[str, object],
     meanings: Mapping[str, Meaning] | None = None,
 ) -> Run:
     attributes = {
@@ -453,7 +454,7 @@ def _finish(
     return Run(Record(result.time, result.channels, units, description, attributes, own))
 
 
-def origin() -> dict[str, Any]:
+def origin() -> dict[str, str | dict[str, str]]:
     """Return what a run file says of when it was made, and with which software."""
     import bondloop
 
@@ -467,7 +468,7 @@ def origin() -> dict[str, Any]:
     }
 
 
-def _first_cause(result: Result) -> dict[str, Any]:
+def _first_cause(result: Result) -> dict[str, str]:
     """Return the attribute that tells in words why the interlock tripped first, if there is one."""
     if CAUSE not in result.channels:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from bondloop.assess import (
     SCALES,
@@ -199,7 +199,7 @@ def _timing(record: Record) -> Iterator[Finding]:
     yield graded("old measurements", old / steps, words if old else "Every tick had a new measurement.")
 
 
-def _steps_with_the_loop(description: Mapping[str, Any]) -> bool:
+def _steps_with_the_loop(description: Mapping[str, object]) -> bool:
     """Return whether the rig was one in the loop's own process: it stands still where no command comes."""
     settings = description.get("realtime")
     link = settings.get("link") if isinstance(settings, Mapping) else None

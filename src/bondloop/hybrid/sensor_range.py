@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tupl
     return (low, high) if low < high else (-math.inf, math.inf)
 
 
-def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, Any]) -> float:
+def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, object]) -> float:
     """Return the share of readings at an end of the range of a sensor, given by its description.
 
     Examples

@@ -61,7 +61,7 @@ class Simulation(Rehearsable):
         Name of the simulation.
     """
 
-    _allowed: ClassVar[Mapping[str, Any]] = {"rate": Range(above=0, units=("Hz",))}
+    _allowed: ClassVar[Mapping[str, Range]] = {"rate": Range(above=0, units=("Hz",))}
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Simulation(Rehearsable):
             system = with_values(given, own) if own else given
             states.update(starting_states(system))
             parameters.update(system.values())
-            sources: dict[Var, tuple[str, Any]] = {}
+            sources: dict[Var, tuple[str, Signal]] = {}
             for u in system.input_vars:
                 name = u.name.removeprefix(f"{key}.")
                 if name in self.excitation:
@@ -145,7 +145,7 @@ class Simulation(Rehearsable):
                     sources[u] = (u.name, Constant(system.input_defaults.get(u.name, 0.0)))
 
             def at(
-                fraction: float, sources: dict[Var, Any] = sources, system: System = system
+                fraction: float, sources: dict[Var, tuple[str, Signal]] = sources, system: System = system
             ) -> dict[Var, Expr]:
                 found: dict[Var, Expr] = {u: signals.at(n, s, fraction) for u, (n, s) in sources.items()}
                 for u, r in system.input_rates.items():
@@ -189,7 +189,7 @@ class Simulation(Rehearsable):
         return self._built[0]
 
     @property
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables."""
         return {name: s for name, (s, _, _) in self._built[1].tables.items()}
 
@@ -199,9 +199,9 @@ class Simulation(Rehearsable):
         return list(self.excitation.values())
 
     @property
-    def structures_read(self) -> dict[str, Any]:
+    def structures_read(self) -> dict[str, object]:
         """Structures of which something is recorded, described, by what the names of theirs begin with."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, system in self.systems.items() if self.record else ():
             found |= described(readings_in(model_of(self.plain[key]), f"{key}.", system), self.record)
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError, UnknownNameError
 from bondloop.program.calculus import tangent
@@ -144,9 +144,9 @@ def _rate(system: System, value: Expr) -> Expr:
     return tangent(value, seeds) if seeds else Const(0.0)
 
 
-def described(structures: Sequence[StructureReadings], record: Sequence[str]) -> dict[str, Any]:
+def described(structures: Sequence[StructureReadings], record: Sequence[str]) -> dict[str, object]:
     """Return the descriptions of structures of which something is recorded, by their paths."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for s in structures:
         data = structure_data(s.matrices)
         if data is not None and any(name.startswith((s.path, EVERYTHING)) for name in record):

@@ -38,11 +38,11 @@ def modes_of(test: Checkable, step: OneStep) -> Modes:
     return tuple((r.path, round(values[r.mode.name])) for r in _rules(test) if r.mode.name in values)
 
 
-def mode_words(test: Checkable, modes: Modes, others: Sequence[Modes]) -> str:
-    """Return modes in words, those that are not the same in all others."""
+def mode_words(test: Checkable, modes: Modes, others: Sequence[Modes]) -> dict[str, str]:
+    """Return modes in words by the paths of the elements, those that are not the same in all others."""
     rules = {r.path: r for r in _rules(test)}
     varying = [(path, m) for path, m in modes if any(dict(other).get(path) != m for other in others)]
-    return " and ".join(f"{path} {rules[path].words[m]}" for path, m in varying)
+    return {path: rules[path].words[m] for path, m in varying}
 
 
 def held(

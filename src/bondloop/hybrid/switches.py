@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
@@ -21,6 +21,7 @@ from bondloop.substructure.half import orientation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bondloop.program.system import System
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Switches", "blended"]
@@ -98,7 +99,7 @@ def blended(
     return replace(half, system=system, efforts=measured, excitations=(*half.excitations, gamma))
 
 
-def _beside(half: NumericalHalf, model: Model, parts: list[Any], links: dict[Var, Expr]) -> list[Expr]:
+def _beside(half: NumericalHalf, model: Model, parts: list[System], links: dict[Var, Expr]) -> list[Expr]:
     """Join the simulated specimen to the numerical half; return its forces."""
     ends = interfaces(model)
     if len(ends) != len(half.flows):

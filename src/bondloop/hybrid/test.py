@@ -22,6 +22,7 @@ from bondloop.hybrid.arguments import (
     expect_kind_of_signal,
     expect_limits_of,
     expect_one_domain,
+    expect_same_command,
     expect_signals,
     expect_units_of_command,
     expect_units_of_controller,
@@ -388,6 +389,8 @@ class HybridTest(Checkable):
         fitting = self.rig_system  # whether the rig fits comes first
         half = replace(self.half, coupler=self.rig.coupler)
         design = self.controller.design(half, self.rig.actuator_list()[: len(fitting.commands)])
+        if self.controller.inverts:
+            expect_same_command(design.commands, fitting.commands, fitting.domains)
         return replace(design, system=with_values(design.system, self.values_for(design.system)))
 
     @cached_property
@@ -418,7 +421,7 @@ class HybridTest(Checkable):
             return u.name.removeprefix("rig.specimen.")
         return u.name
 
-    def signal(self, name: str) -> Any:
+    def signal(self, name: str) -> Signal:
         """Return the signal of an input; a constant, the model's own default, where none is given.
 
         Parameters
@@ -493,7 +496,7 @@ class HybridTest(Checkable):
             unit. They are added to those changed before; a path that is no parameter is refused.
         """
         others = {path: value for path, value in values.items() if path != "rig.seed"}
-        changes: dict[str, Any] = {"values": {**self.overrides, **others}} if others or not values else {}
+        changes: dict[str, object] = {"values": {**self.overrides, **others}} if others or not values else {}
         if len(others) < len(values):
             seed = number(values["rig.seed"], "rig.seed")
             if seed % 1:
@@ -501,7 +504,7 @@ class HybridTest(Checkable):
             changes["rig"] = replace(self.rig, seed=int(seed))
         return self.replaced(**changes)
 
-    def replaced(self, **changes: Any) -> HybridTest:
+    def replaced(self, **changes: object) -> HybridTest:
         """Return a test that differs from this one in some of its arguments, by name.
 
         What has been derived of this one and does not depend on the changes is not derived again.
@@ -523,7 +526,7 @@ class HybridTest(Checkable):
         test.seconds = self.seconds
         return test
 
-    def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+    def _still_good(self, changes: Mapping[str, object]) -> dict[str, object]:
         """Return what has been derived already and does not depend on the changes: it is derived once."""
         rig = changes.get("rig", self.rig)
         parts = ("physical", "actuators", "coupler")
@@ -593,12 +596,12 @@ class HybridTest(Checkable):
         return rig_tick(replace(self.rig, substeps=1), self.rig_system, step, f"{self.name}_rig")
 
     @property
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
         return {name: s for name, (s, _, _) in self._built[1].signals.tables.items()}
 
     @property
-    def structures_read(self) -> dict[str, Any]:
+    def structures_read(self) -> dict[str, object]:
         """Structures of which something is recorded, described, by what the names of theirs begin with."""
         return described(structures_of(self), self.record) if self.record else {}
 
@@ -708,7 +711,7 @@ class HybridTest(Checkable):
         return bondloop.realtime.run_realtime(self, seconds, **options)
 
 
-def as_signal(name: str, given: Any, unit: str = "") -> Signal:
+def as_signal(name: str, given: object, unit: str = "") -> Signal:
     """Return what a test is given as the excitation of an input as a signal; a number is a constant."""
     from bondloop.program.signals import Constant, Signal
 

@@ -30,6 +30,7 @@ from bondloop.substructure.half import numerical_half
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.program.kinds import Origin
+    from bondloop.rigs.emulated import Emulated
 
 CHANNELS = frozenset(
     {"desired", "actual", "measured", "force", "command", "synchronisation", "excitation", "controller"}
@@ -48,7 +49,7 @@ def describe_test(test: Rehearsable) -> dict[str, Any]:
     for name in ("values", "record"):
         if not arguments.get(name):
             arguments.pop(name, None)
-    entries: dict[str, Any] = {"test": type(test).__name__, "name": arguments.pop("name")}
+    entries: dict[str, object] = {"test": type(test).__name__, "name": arguments.pop("name")}
     if isinstance(test, HybridTest):
         _fold_halves(arguments)
     entries.update({name: plain(value) for name, value in arguments.items()})
@@ -59,7 +60,7 @@ def _fold_halves(arguments: dict[str, Any]) -> None:
     """Put the structure and its cut in the place of the halves."""
     origin = origin_of(arguments["numerical"])
     whole: Model | None = None
-    rig: Any = arguments["rig"]
+    rig: Emulated = arguments["rig"]
     if origin is not None and origin.kind.name == "numerical_half":
         whole = origin.arguments["of"]
         del arguments["numerical"]
@@ -78,7 +79,7 @@ def _fold_halves(arguments: dict[str, Any]) -> None:
         }
 
 
-def _cut(origin: Origin) -> list[str] | dict[str, Any]:
+def _cut(origin: Origin) -> list[str] | dict[str, object]:
     bonds, physical = list(origin.arguments["cut"]), origin.arguments["physical"]
     return bonds if physical is None else {"bonds": bonds, "physical": physical}
 
@@ -94,7 +95,7 @@ def structure_of(test: Rehearsable) -> Model | None:
 # ---------------------------------------------------------------------- back
 
 
-def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
+def read_test(reader: Reader, data: Mapping[str, object]) -> Any:
     """Return the test of a description; `FAILED` where there are faults, which the reader has then."""
     entries = dict(data)
     name = entries.pop("test", "HybridTest")
@@ -118,7 +119,7 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
     return test if len(reader.faults) == before else FAILED
 
 
-def _refuse_unknown(reader: Reader, entries: dict[str, Any], kind: Kind) -> None:
+def _refuse_unknown(reader: Reader, entries: dict[str, object], kind: Kind) -> None:
     """Refuse entries that a file with a hybrid test does not have; what they may stand for is not missed."""
     known = parameters_of_file(kind)
     needed = {n for n, p in known.items() if p.default is p.empty} | {"structure", "cut"}
@@ -156,7 +157,7 @@ def _unfold_halves(reader: Reader, entries: dict[str, Any]) -> None:
         entries["reference"] = _reference(reader, entries["reference"], whole)
 
 
-def _halves(reader: Reader, whole: Any, cut: Any) -> tuple[Any, Any]:
+def _halves(reader: Reader, whole: object, cut: object) -> tuple[Any, Any]:
     place: Place = ("cut",)
     bonds, physical = (cut.get("bonds"), cut.get("physical")) if isinstance(cut, Mapping) else (cut, None)
     bonds = [bonds] if isinstance(bonds, str) else bonds
@@ -171,6 +172,9 @@ def _halves(reader: Reader, whole: Any, cut: Any) -> tuple[Any, Any]:
             return FAILED, FAILED
     if cut is FAILED:
         return FAILED, FAILED
+    if cut is None:
+        reader.fault(place, 'a test of a structure needs the bonds that its halves share: cut = "m2 >> m3"')
+        return FAILED, FAILED
     if not isinstance(bonds, Sequence) or not bonds or not all(isinstance(b, str) for b in bonds):
         reader.fault(place, f"expected bonds such as 'm2.right >> m3.left'; found {cut!r}")
     elif isinstance(whole, Model):
@@ -183,7 +187,7 @@ def _halves(reader: Reader, whole: Any, cut: Any) -> tuple[Any, Any]:
     return FAILED, FAILED
 
 
-def _reference(reader: Reader, data: Mapping[str, Any], whole: Any) -> Any:
+def _reference(reader: Reader, data: Mapping[str, object], whole: object) -> object:
     for name in data:
         if name not in ("of", "outputs"):
             reader.fault(
@@ -196,7 +200,7 @@ def _reference(reader: Reader, data: Mapping[str, Any], whole: Any) -> Any:
     return model if outputs is None else (model, reader.value(outputs, "list[str]", ("reference", "outputs")))
 
 
-def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
+def _check_inputs(reader: Reader, entries: Mapping[str, object]) -> None:
     """Look for excitations of inputs that there are none of, where other faults have hidden them."""
     excitation, numerical = entries.get("excitation"), entries.get("numerical")
     if not isinstance(excitation, Mapping) or not isinstance(numerical, Model):
@@ -213,7 +217,7 @@ def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
             reader.fault(("excitation", name), message)
 
 
-def _check_values(reader: Reader, kind: Kind, entries: Mapping[str, Any]) -> Any:
+def _check_values(reader: Reader, kind: Kind, entries: Mapping[str, object]) -> Any:
     """Look at every value by itself, after one has been refused; return the test without any."""
     values = entries["values"]
     known = {fault.place for fault in reader.faults}
@@ -224,7 +228,7 @@ def _check_values(reader: Reader, kind: Kind, entries: Mapping[str, Any]) -> Any
     return Reader(reader.find, reader.folder).make(kind, {**entries, "values": {}}, ())
 
 
-def _check_reference(reader: Reader, test: Any, reference: Any) -> None:
+def _check_reference(reader: Reader, test: object, reference: object) -> None:
     """Look for outputs of the complete model that it does not have, unless the test has them all."""
     if not isinstance(reference, tuple) or not isinstance(reference[0], Model) or reference[1] is FAILED:
         return

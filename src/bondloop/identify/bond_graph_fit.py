@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from bondloop.transfer.thin_products import dot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.identify.least_squares import Evaluate
 
     Array = NDArray[np.float64]
 
@@ -185,7 +187,7 @@ def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     )
 
 
-def _system(model: Any) -> System:
+def _system(model: object) -> System:
     if isinstance(model, Model):
         return transfer_system(model).system if OUT in model.ports else model.compile()
     if isinstance(model, System):
@@ -233,7 +235,7 @@ def _starts(system: System, paths: Sequence[str], low: Array, high: Array) -> li
     return ([np.clip(np.array(own, dtype=float), low, high)] if known else []) + list(spread)
 
 
-def _best(evaluate: Any, starts: list[Array], low: Array, high: Array) -> Minimum | None:
+def _best(evaluate: Evaluate, starts: list[Array], low: Array, high: Array) -> Minimum | None:
     """Fit from the two best starts."""
     ranked = []
     for theta in starts:

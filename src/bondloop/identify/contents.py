@@ -13,7 +13,7 @@ from bondloop.display import brief
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.identify.channel_faults import LEVELS, clipping, constant, held, slow_rows, slowly_held
-from bondloop.identify.time_grid import find_grid
+from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.measurements import read_measurements, sampling_of
 from bondloop.program.ranges import POSITIVE
 
@@ -168,9 +168,13 @@ def contents_of(
         if sampling.stamps is not None and sampling.stamps.size:
             samples = sampling.stamps.size
             start, end = float(sampling.stamps[0]), float(sampling.stamps[-1])
-            grid = find_grid(sampling.stamps)
-            notes += grid.warnings
-            every = every or float(f"{1 / grid.sample_period:.6g}")
+            if rate is not None and every and (said := disagreement(sampling.stamps, 1 / every)):
+                notes += said
+                words, end = "the rate given", start + (samples - 1) / every
+            else:
+                grid = find_grid(sampling.stamps)
+                notes += grid.warnings
+                every = every or float(f"{1 / grid.sample_period:.6g}")
     except InputError as error:
         notes.append(str(error))
     sizes = {values.size for key, values in found.channels.items() if key != name}

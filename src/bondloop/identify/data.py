@@ -13,7 +13,7 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.leading import leading
-from bondloop.identify.time_grid import find_grid
+from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.program.described import Parameter
 from bondloop.program.ranges import instant, number
 from bondloop.units import is_of_kind
@@ -120,7 +120,7 @@ class Data:
         stamps = _row("time", time, source)
         _refuse_lengths({"time": stamps} | rows, source)
         if given is not None:
-            warnings = _disagreement(stamps, given)
+            warnings = disagreement(stamps, given)
             start = float(stamps[0]) if stamps.size and np.isfinite(stamps[0]) else 0.0
             return cls(rows, given, units or {}, start, source, warnings)
         try:
@@ -275,19 +275,6 @@ def _given_period(rate: float | str | None, period: float | str | None, source: 
     if value <= 0:
         raise InputError(f"{source}: the sample rate must be positive; found {value:g}")
     return 1 / value if rate is not None else value
-
-
-def _disagreement(stamps: NDArray[np.float64], period: float) -> tuple[str, ...]:
-    steps = np.diff(stamps)
-    typical = float(np.median(steps)) if steps.size and np.isfinite(stamps).all() else period
-    if abs(typical - period) <= 0.01 * period:
-        return ()
-    return (
-        (
-            f"the rate given is {1 / period:g} Hz, but the time stamps are {typical:g} s apart; the rate "
-            "given is used: make sure that it is the recorder's"
-        ),
-    )
 
 
 def _onto(

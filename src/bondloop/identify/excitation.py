@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -101,11 +101,11 @@ class SteppedSinePlan:
 
 
 def stepped_sine_plan(
-    frequencies: Sequence[Any],
-    amplitudes: Sequence[Any],
-    settling: Any,
+    frequencies: Sequence[float | str],
+    amplitudes: Sequence[float | str],
+    settling: float | str,
     periods: int,
-    rate: Any,
+    rate: float | str,
 ) -> SteppedSinePlan:
     """Return the points of a stepped-sine test, all frequencies at the first amplitude, then at the next.
 
@@ -146,7 +146,9 @@ def stepped_sine_plan(
     return SteppedSinePlan(tuple(points), 1 / speed)
 
 
-def multisine(lowest: Any, highest: Any, period: Any, rms: Any = 1.0) -> SumOfSines:
+def multisine(
+    lowest: float | str, highest: float | str, period: float | str, rms: float | str = 1.0
+) -> SumOfSines:
     """Return a periodic signal with equal lines at every multiple of 1/period from `lowest` to `highest`.
 
     The phases are Schroeder's, φ_k = −π k (k − 1)/n, which keep the peaks low: below 2 times the rms, where

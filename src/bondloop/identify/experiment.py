@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -178,5 +178,5 @@ class Experiment:
         )
 
 
-def _sampled(signal: Any, t: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sampled(signal: Signal, t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(signal.sampled(t), dtype=float)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.identify.line_fit import LineFit
     from bondloop.transfer.process import Process
 
     Array = NDArray[np.float64]
@@ -265,7 +266,7 @@ def _first(
     return wanted, thetas
 
 
-def _simplest(tried: list[Any]) -> Any:
+def _simplest(tried: list[LineFit]) -> LineFit:
     """Return the simplest fit whose criterion is near the least."""
     sound = [f for f in tried if not f.idle_pole] or tried
     least = criterion(sound[0])

@@ -176,7 +176,7 @@ class SteppedSine:
 
 @telling("reading stepped sines")
 def stepped_sine(
-    data: InputOutput | Sequence[Any],
+    data: InputOutput | tuple[ArrayLike, ArrayLike] | Sequence[InputOutput | tuple[ArrayLike, ArrayLike]],
     plan: SteppedSinePlan | None = None,
     *,
     frequencies: Sequence[float | str] | None = None,
@@ -255,7 +255,9 @@ def _planned(data: Any, plan: SteppedSinePlan, delay: float) -> SteppedSine:
     return SteppedSine.from_points(points, [planned.amplitude for planned in plan])
 
 
-def _signals(record: Any, sample_period: float | str | None) -> tuple[NDArray[Any], NDArray[Any], float]:
+def _signals(
+    record: Any, sample_period: float | str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     if hasattr(record, "input"):
         return record.input, record.output, record.sample_period
     if sample_period is None:

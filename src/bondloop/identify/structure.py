@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -216,7 +216,7 @@ def structure(given: Structure | str) -> Structure:
     """
     if isinstance(given, Structure):
         return given
-    text: Any = " ".join(given.lower().replace("+", " + ").split())
+    text: str = " ".join(given.lower().replace("+", " + ").split())
     short = re.fullmatch(r"g([1-9])(d?)", text)
     if short:
         return Structure(int(short[1]), 0, bool(short[2]))

@@ -12,7 +12,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TimeGrid", "find_grid"]
+__all__ = ["TimeGrid", "disagreement", "find_grid"]
 
 EVEN = 0.01
 """How far, in sample periods, a stamp may stand off an even grid without a word."""
@@ -187,3 +187,30 @@ def _longest(broken: NDArray[np.bool_], count: int) -> tuple[int, int, list[int]
 
 def _hertz(period: float) -> str:
     return f"{1 / period:.6g} Hz"
+
+
+def disagreement(stamps: NDArray[np.float64], period: float) -> tuple[str, ...]:
+    """Return what is to be said of a sample period that was given beside time stamps: nothing if they agree.
+
+    Parameters
+    ----------
+    stamps
+        Times, s.
+    period
+        What was given, s.
+
+    Examples
+    --------
+    >>> disagreement(np.array([0.0, 0.01, 0.02]), 0.01)
+    ()
+    """
+    steps = np.diff(stamps)
+    typical = float(np.median(steps)) if steps.size and np.isfinite(stamps).all() else period
+    if abs(typical - period) <= 0.01 * period:
+        return ()
+    return (
+        (
+            f"the rate given is {1 / period:g} Hz, but the time stamps are {typical:g} s apart; the rate "
+            "given is used: make sure that it is the recorder's"
+        ),
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from bondloop.program.statespace import StateSpace
 
@@ -87,7 +88,9 @@ def implicit_products(
     return products
 
 
-def followers(E: Any, A: Any, *, stretches: bool) -> NDArray[np.bool_]:
+def followers(
+    E: sparse.csr_array[np.float64], A: sparse.csr_array[np.float64], *, stretches: bool
+) -> NDArray[np.bool_]:
     """Find states that stand in E on the diagonal alone and whose rate is one state, none of them.
 
     Parameters
@@ -115,7 +118,7 @@ def followers(E: Any, A: Any, *, stretches: bool) -> NDArray[np.bool_]:
     return follows
 
 
-def _kept(matrix: Any) -> Any:
+def _kept(matrix: Any) -> sparse.csr_array[np.float64]:
     from scipy import sparse
 
     kept = sparse.csr_array(matrix)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from bondloop.program.tick import Product, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from bondloop.program.statespace import StateSpace
     from bondloop.program.tick import Step
@@ -241,7 +242,9 @@ def _groups(Q: NDArray[np.float64]) -> list[list[int]]:
     return groups
 
 
-def _with_slopes(space: StateSpace, k: NDArray[np.float64], places: list[int]) -> tuple[StateSpace, Any]:
+def _with_slopes(
+    space: StateSpace, k: NDArray[np.float64], places: list[int]
+) -> tuple[StateSpace, sparse.csc_array[np.float64]]:
     """Return a space with k times a state in the place of its last inputs, and what those act on."""
     from scipy import sparse
 
@@ -252,8 +255,8 @@ def _with_slopes(space: StateSpace, k: NDArray[np.float64], places: list[int]) -
 
 
 def _influence(
-    space: StateSpace, h: float, pull: Any, places: list[int]
-) -> tuple[NDArray[np.float64], tuple[list[int], NDArray[np.float64], Any]]:
+    space: StateSpace, h: float, pull: sparse.csc_array[np.float64], places: list[int]
+) -> tuple[NDArray[np.float64], tuple[list[int], NDArray[np.float64], sparse.csr_array[np.float64]]]:
     """Return what changes of the last inputs at the end of a step do to the laws' motions, and to all states.
 
     The second: states that are not eliminated, by how much each change moves those, and all states as they

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from bondloop.program.tick import Product, Step, Update, instantiate
 from bondloop.structures.mode_step import mode_step
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from bondloop.program.system import System
+
+    Sparse: TypeAlias = sparse.csr_array[np.float64]
 
 __all__ = ["Modal"]
 
@@ -100,7 +104,7 @@ class Modal(Integrator):
         )
 
 
-def _propagators(A: Any, B: Any, h: float, names: Sequence[str]) -> tuple[Any, Any, Any]:
+def _propagators(A: Sparse, B: Sparse, h: float, names: Sequence[str]) -> tuple[Sparse, Sparse, Sparse]:
     """Return e^(Ah) and the effects of a constant input and of one that rises from 0 to 1, all sparse."""
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
@@ -131,7 +135,7 @@ def _propagators(A: Any, B: Any, h: float, names: Sequence[str]) -> tuple[Any, A
     )
 
 
-def _assembled(parts: list[Triplets], shape: tuple[int, int]) -> Any:
+def _assembled(parts: list[Triplets], shape: tuple[int, int]) -> Sparse:
     from scipy import sparse
 
     if not parts:
@@ -140,7 +144,7 @@ def _assembled(parts: list[Triplets], shape: tuple[int, int]) -> Any:
     return sparse.coo_array((v, (i, j)), shape=shape).tocsr()
 
 
-def _pair(A: Any, members: NDArray[np.int64]) -> tuple[int, int] | None:
+def _pair(A: Sparse, members: NDArray[np.int64]) -> tuple[int, int] | None:
     """Return (displacement, velocity) if two states are one mode."""
     a, b = (int(i) for i in members)
     block = A[[a, b]][:, [a, b]].toarray()
@@ -152,7 +156,7 @@ def _pair(A: Any, members: NDArray[np.int64]) -> tuple[int, int] | None:
 
 
 def _of_pairs(
-    A: Any, B: Any, h: float, pairs: NDArray[np.int64]
+    A: Sparse, B: Any, h: float, pairs: NDArray[np.int64]
 ) -> tuple[list[Triplets], list[Triplets], list[Triplets]]:
     q, v = pairs[:, 0], pairs[:, 1]
     if not len(q):
@@ -176,7 +180,9 @@ def _of_pairs(
     return phi, results[0], results[1]
 
 
-def _of_coupled(A: Any, B: Any, h: float, members: NDArray[np.int64]) -> tuple[Triplets, Triplets, Triplets]:
+def _of_coupled(
+    A: Sparse, B: Sparse, h: float, members: NDArray[np.int64]
+) -> tuple[Triplets, Triplets, Triplets]:
     """Van Loan: one exponential gives e^(Ah), and the integrals for held and for linear inputs."""
     from scipy.linalg import expm
 

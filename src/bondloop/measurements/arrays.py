@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.containers import dataset_checked, dataset_values, load_matlab, load_numpy, own_item, readable
 from bondloop.errors import InputError
 from bondloop.measurements.measured import Measurements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["read_hdf5", "read_matlab", "read_numpy"]
 
@@ -51,7 +54,7 @@ def read_matlab(path: Path) -> Measurements:
     return found
 
 
-def _channel_names(table: Any) -> dict[str, tuple[str, str]]:
+def _channel_names(table: object) -> dict[str, tuple[str, str]]:
     """Return path name and unit of each MATLAB name, from the table that `Record.to_mat` writes."""
     rows = np.asarray(table, dtype=object)
     if rows.ndim == 1 and rows.shape == (3,):
@@ -62,7 +65,7 @@ def _channel_names(table: Any) -> dict[str, tuple[str, str]]:
     return {str(row[0]): (str(row[1]), row[2] if isinstance(row[2], str) else "") for row in rows}
 
 
-def _take_struct(found: Measurements, name: str, unit: str, value: Any) -> None:
+def _take_struct(found: Measurements, name: str, unit: str, value: object) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
             _take_struct(found, f"{name}.{key}", "", inner)
@@ -136,7 +139,7 @@ def _texts(dataset: Any) -> list[str]:
     return [text.decode("utf-8", "replace") for text in dataset_values(dataset).tolist()]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a text, be it the only one of an array; nothing for anything else."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
@@ -163,7 +166,9 @@ def _take_dataset(
             found.take(name, np.transpose(values) if turned else values, unit)
 
 
-def _unpacked(found: Measurements, name: str, item: Any, values: Any) -> Any:
+def _unpacked(
+    found: Measurements, name: str, item: Any, values: NDArray[np.number]
+) -> NDArray[np.number] | None:
     """Return values as the conventions of netCDF mean them: NaN where filled, scaled, shifted; else None."""
     numbers = {}
     for word, usual in (("scale_factor", 1.0), ("add_offset", 0.0)):

@@ -12,9 +12,9 @@ import importlib.util
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from bondloop.errors import InputError
 from bondloop.measurements.headings import heading, unit_meant
 from bondloop.measurements.measured import Measurements
 from bondloop.measurements.own_process import answer_of, give_answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LIBRARIES", "by_library", "expect_library"]
 
@@ -129,7 +132,7 @@ def _tdms(path: Path, found: Measurements) -> None:
     _keep_those_that_begin_together(found, begins)
 
 
-def _begin(properties: Any, step: float) -> tuple[Any, float, float]:
+def _begin(properties: Mapping[str, object], step: float) -> tuple[Any, float, float]:
     """Return when a waveform begins: by the clock, and behind that; and its step."""
     offset = properties.get("wf_start_offset", 0.0)
     return properties.get("wf_start_time"), float(offset) if isinstance(offset, (int, float)) else 0.0, step
@@ -178,14 +181,16 @@ def _mdf(path: Path, found: Measurements) -> None:
         _expect_sizes(((f"group {n}", cells) for cells, n in groups), path)
         if size > MOST:
             raise InputError(f"{path} claims {size:,} channels; at most {MOST:,} are read")
-        clock: Any = None
+        clock: NDArray[np.float64] | None = None
         left_out: list[str] = []
         for _, number in sorted(groups, reverse=True):
             clock = _mdf_group(content, number, clock, found, left_out)
     _tell_left_out(found, left_out)
 
 
-def _mdf_group(content: Any, number: int, clock: Any, found: Measurements, left_out: list[str]) -> Any:
+def _mdf_group(
+    content: Any, number: int, clock: NDArray[np.float64] | None, found: Measurements, left_out: list[str]
+) -> NDArray[np.float64] | None:
     master = content.masters_db.get(number)
     for index, channel in enumerate(content.groups[number].channels):
         if index == master:
@@ -264,7 +269,7 @@ def _child(path: str, extra: str, limit: str) -> None:
         )  # before the clock starts
         found = Measurements(path, kind)
 
-        def read() -> tuple[dict[str, Any], list[Any]]:
+        def read() -> tuple[dict[str, object], list[NDArray[np.float64]]]:
             with readable(Path(path), kind):
                 READERS[extra](Path(path), found)
             return {

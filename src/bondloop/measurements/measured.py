@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Measurements:
         """
         return f"line {self.lines[sample]}" if sample < len(self.lines) else f"sample {sample}"
 
-    def take(self, name: str, value: Any, unit: str = "") -> None:
+    def take(self, name: str, value: object, unit: str = "") -> None:
         """Keep a value if it is a number or a column of numbers; tables become a channel for each column.
 
         A table with more columns than rows has its channels in the rows, which is noted.

@@ -15,11 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["answer_of", "give_answer", "limit_for"]
 
@@ -101,7 +104,9 @@ def _conversation(command: list[str], path: Path, limit: int) -> tuple[int, byte
     return child.returncode, said
 
 
-def give_answer(limit: str, read: Callable[[], tuple[dict[str, Any], Iterable[Any]]]) -> None:
+def give_answer(
+    limit: str, read: Callable[[], tuple[dict[str, object], Iterable[NDArray[np.float64]]]]
+) -> None:
     """Write a line when ready; read; write a line of JSON, then rows of numbers as in memory.
 
     Parameters

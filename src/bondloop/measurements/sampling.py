@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -326,5 +326,5 @@ def _stated_rates(numbers: Mapping[str, float]) -> dict[str, float]:
     return rates
 
 
-def _listed(names: Mapping[str, Any]) -> str:
+def _listed(names: Mapping[str, object]) -> str:
     return ", ".join(list(names)[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -18,7 +18,7 @@ da Silva, R. R., Speranza Neto, M. (1994). The modelling of structural dynamics 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run, Simulation
+    from bondloop.program.system import System
     from bondloop.structures import Matrices
 
 __all__ = ["SECONDS", "Suspension", "figures", "findings", "matrices", "model", "suspension", "test"]
@@ -117,7 +118,7 @@ def model(form: str = "network") -> Model:
 
 
 @describable("system", "dasilva-beam-plain")
-def _plain() -> Any:
+def _plain() -> System:
     """Return the finite-element equations with the suspended mass, in first-order form."""
     from bondloop.program import system_from_matrices
 

@@ -17,7 +17,7 @@ substructuring. Proceedings of ISMA 2010.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.dubois_structure import STRUCTURE, FadingSine
@@ -86,7 +86,7 @@ class Bench:
     valve: float = VALVE
     frame: float = 0.0
 
-    def specimen(self) -> Any:
+    def specimen(self) -> Model:
         """Return the damper as it is mounted."""
         return specimen(self.damper, PLAY, self.frame)
 
@@ -113,7 +113,7 @@ def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> M
     return whole
 
 
-def specimen(damper: str = "standard", play: float = PLAY, frame: float = 0.0) -> Any:
+def specimen(damper: str = "standard", play: float = PLAY, frame: float = 0.0) -> Model:
     """Return a damper by its orifice, ``standard`` or ``large``; ``frame`` in Hz, 0 for a rigid one."""
     from bondloop.rigs import OnBracket, OrificeDamper
 

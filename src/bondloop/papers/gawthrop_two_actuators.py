@@ -89,7 +89,7 @@ def model() -> Model:
     return s
 
 
-def excitations(case: str, amplitude: float) -> dict[str, Any]:
+def excitations(case: str, amplitude: float) -> dict[str, Signal]:
     """Return the wall velocities of a case: ``5/5``, ``3/5`` (Hz) or ``sweep`` (1-5 and 3-4 Hz in 60 s)."""
     from bondloop.program.signals import Sine, Sweep
 

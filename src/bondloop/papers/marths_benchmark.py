@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Plant:
     zero_22: float = -5.0
 
     @classmethod
-    def numbered(cls, number: Any) -> Plant:
+    def numbered(cls, number: object) -> Plant:
         """Return a plant by number: 0 is nominal, 1 to 5 are `DRAWS`, every other is drawn, always alike."""
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
             raise InputError(

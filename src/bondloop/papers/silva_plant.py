@@ -88,7 +88,7 @@ class Plant:
     stiffness: float = STIFFNESS
 
     @classmethod
-    def numbered(cls, number: Any) -> Plant:
+    def numbered(cls, number: object) -> Plant:
         """Return a plant by number: 0 is the nominal one, every other is drawn, the same each time.
 
         a3, β1, β2 and the stiffness are independent and normal, with standard deviations 1.3, 3.3, 3.3e3 and

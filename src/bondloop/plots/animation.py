@@ -17,6 +17,8 @@ from bondloop.plots.page import heading
 from bondloop.plots.structures import axes_of, draw_shape, height_of, moved_lines, scale_of
 
 if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
+    from matplotlib.artist import Artist
     from numpy.typing import NDArray
 
     from bondloop.structures.structure import Structure
@@ -98,14 +100,14 @@ def animate_motion(
     curves = draw_shape(axes, widest, factor, plane)
     axes.set_axis_off()
 
-    def show(frame: int) -> list[Any]:
+    def show(frame: int) -> list[Artist]:
         k = int(chosen[frame])
         _move(curves, lines(structure, motion[k]), factor, plane)
         heading(axes, f"t = {time[k]:.2f} s, displacements x {factor:.3g}")
         return curves
 
     film = FuncAnimation(figure, show, frames=len(chosen), blit=False)
-    writers: dict[str, Callable[[], Any]] = {
+    writers: dict[str, Callable[[], AbstractMovieWriter]] = {
         ".gif": lambda: PillowWriter(fps=fps),
         ".html": lambda: HTMLWriter(fps=fps, embed_frames=True, embed_limit=200.0),
         ".mp4": lambda: FFMpegWriter(fps=fps, bitrate=1800),

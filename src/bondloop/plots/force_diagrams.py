@@ -19,6 +19,7 @@ from bondloop.plots.supports import draw_supports
 from bondloop.structures.section_forces import section_forces
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
@@ -148,7 +149,7 @@ def _area(line: NDArray[np.float64], member: MemberForces, force: str, reach: fl
 
 
 def _label(
-    axes: Any,
+    axes: Axes,
     line: NDArray[np.float64],
     member: MemberForces,
     force: str,
@@ -176,7 +177,7 @@ def _label(
 
 
 def _sign(
-    axes: Any, line: NDArray[np.float64], member: MemberForces, force: str, reach: float, peak: float
+    axes: Axes, line: NDArray[np.float64], member: MemberForces, force: str, reach: float, peak: float
 ) -> None:
     """Write + or - into the middle of a member's diagram, or beside it where it is thin."""
     middle = 0.5 * (member.start[force] + member.end[force])

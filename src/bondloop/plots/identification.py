@@ -31,6 +31,8 @@ from bondloop.plots.page import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -330,7 +332,7 @@ def _logarithmic(axes: Axes, f: NDArray[np.float64]) -> None:
     axes.set_xlim(float(f[0]) / room, float(f[-1]) * room)
 
 
-def _colour_bar(figure: Figure, axes: Axes, mesh: Any, label: str) -> Any:
+def _colour_bar(figure: Figure, axes: Axes, mesh: QuadMesh, label: str) -> Colorbar:
     bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=28)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=TICK, color=GREY, labelcolor=INK, width=0.7, length=3)
@@ -338,7 +340,7 @@ def _colour_bar(figure: Figure, axes: Axes, mesh: Any, label: str) -> Any:
     return bar
 
 
-def _shade(row: int, count: int) -> Any:
+def _shade(row: int, count: int) -> tuple[float, float, float, float]:
     from matplotlib import colormaps
 
     return colormaps["viridis"](0.9 * row / max(count - 1, 1))

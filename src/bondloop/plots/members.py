@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bondloop.structures.elements.base import DOFS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.structures.elements.base import Element
     from bondloop.structures.structure import Structure
 
 __all__ = ["Lines", "lines", "nodal_motion"]
@@ -120,7 +121,13 @@ def lines(structure: Structure, motion: ArrayLike | Mapping[str, float]) -> Line
     )
 
 
-def _member(element: Any, a: Any, b: Any, at_a: Any, at_b: Any) -> tuple[Any, Any]:
+def _member(
+    element: Element,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    at_a: NDArray[np.float64],
+    at_b: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     xi = np.linspace(0, 1, POINTS)[:, None]
     line = a + xi * (b - a)
     straight = at_a[:3] + xi * (at_b[:3] - at_a[:3])

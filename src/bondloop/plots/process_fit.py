@@ -160,7 +160,9 @@ def process_models(  # noqa: PLR0913 - three pictures on one page
     return finish(figure, path)
 
 
-def draw_bode(gain: Axes, phase: Axes, f: Array, H: NDArray[Any], models: Mapping[str, Process]) -> None:
+def draw_bode(
+    gain: Axes, phase: Axes, f: Array, H: NDArray[np.complex128], models: Mapping[str, Process]
+) -> None:
     """Draw gain and phase of data and models into axes."""
     if f.ndim != 1 or f.shape != H.shape or not f.size:
         raise InputError(f"expected one response for each frequency; found {f.shape} and {H.shape}")
@@ -230,5 +232,5 @@ def draw_correlation(axes: Axes, values: Array, band: float, what: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def _decibels(H: NDArray[Any]) -> Array:
+def _decibels(H: NDArray[np.complex128]) -> Array:
     return np.asarray(20 * np.log10(np.maximum(np.abs(H), 1e-300)))

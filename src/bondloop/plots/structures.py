@@ -17,6 +17,7 @@ from bondloop.plots.supports import draw_supports
 from bondloop.program.ranges import FINITE, POSITIVE
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.structures.history import History
@@ -175,7 +176,7 @@ def animate_mode(
     heading(axes, f"mode {number}: {_hertz(modes.frequencies[number - 1])}")
     axes.set_axis_off()
 
-    def show(frame: int) -> list[Any]:
+    def show(frame: int) -> list[Artist]:
         turned = factor * np.cos(2 * np.pi * frame / frames)
         for curve, points in zip(curves, moved_lines(shape, turned, plane), strict=True):
             if plane:
@@ -197,7 +198,7 @@ def _shape(structure: Structure, modes: Modes, number: int) -> Lines:
     return lines(structure, values)
 
 
-def at_instant(motion: Any, time: float | str | None) -> tuple[Any, float | None]:
+def at_instant(motion: Any, time: float | str | None) -> tuple[ArrayLike | Mapping[str, float], float | None]:
     """Return displacements of one instant, and when that is: the nearest of a time history."""
     if not hasattr(motion, "displacements"):
         if time is not None:

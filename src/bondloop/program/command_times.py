@@ -6,9 +6,9 @@ A solver does not see an input that acts on a switch alone, so its steps say not
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from bondloop.program.switching_goals import scheduled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.input_extremes import Inputs
+    from bondloop.program.input_extremes import Inputs, InputValue
     from bondloop.program.settling import Settling
 
 __all__ = ["CommandTimes"]
@@ -102,7 +102,7 @@ def _deciding(run: Settling, terms: Sequence[Expr]) -> list[str] | None:
 class _Command:
     """A command as a sign by time: above its threshold, or below."""
 
-    def __init__(self, run: Settling, terms: Sequence[Expr], varying: dict[str, Any]) -> None:
+    def __init__(self, run: Settling, terms: Sequence[Expr], varying: Mapping[str, InputValue]) -> None:
         system = run.system
         self._run, self._varying = run, varying
         self._places = [system.inputs.index(name) for name in varying]
@@ -129,7 +129,7 @@ class _Command:
             self._values(v, i, times) for v, i in zip(self._varying.values(), self._places, strict=True)
         )
 
-    def _values(self, value: Any, place: int, times: NDArray[np.float64]) -> Sequence[float]:
+    def _values(self, value: InputValue, place: int, times: NDArray[np.float64]) -> Sequence[float]:
         if isinstance(value, tuple):
             return [float(y) for y in np.interp(times, *value)]
         if isinstance(value, Signal):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakSet
@@ -27,20 +27,21 @@ __all__ = [
     "Parameter",
     "Whole",
     "common_unit",
-    "in_unit",
     "number",
     "ranges_of",
     "state_unit",
+    "stated_kinds",
     "stated_units",
+    "with_si_unit",
 ]
 
 
-STATED = "_units_stated"
+STATED, KINDS = "_units_stated", "_kinds_stated"
 """Where an object keeps, by name, the units in which those of its parameters were given that may measure
-more than one thing."""
+more than one thing; and the units of all that each may measure."""
 
 
-def state_unit(owner: object, name: str, value: Any) -> None:
+def state_unit(owner: object, name: str, value: object, units: Sequence[str] = ()) -> None:
     """Keep the unit of a text, for whoever knows what the parameter should measure.
 
     Parameters
@@ -51,9 +52,12 @@ def state_unit(owner: object, name: str, value: Any) -> None:
         The parameter's.
     value
         As it was given; a plain number has no unit.
+    units
+        Of all that it may measure, one for each domain.
     """
     if isinstance(value, str) and unit_in(value):
         vars(owner).setdefault(STATED, {})[name] = unit_in(value)
+        vars(owner).setdefault(KINDS, {})[name] = tuple(units)
 
 
 def stated_units(owner: object) -> dict[str, str]:
@@ -67,7 +71,18 @@ def stated_units(owner: object) -> dict[str, str]:
     return dict(getattr(owner, STATED, {}))
 
 
-def in_unit(value: float, unit: str) -> float | str:
+def stated_kinds(owner: object) -> dict[str, tuple[str, ...]]:
+    """Return, for each parameter of `stated_units`, the units of all that it may measure.
+
+    Parameters
+    ----------
+    owner
+        Any object.
+    """
+    return dict(getattr(owner, KINDS, {}))
+
+
+def with_si_unit(value: float, unit: str) -> float | str:
     """Return a number in SI as a parameter takes it that keeps a unit; plain where there is none.
 
     Parameters
@@ -79,7 +94,7 @@ def in_unit(value: float, unit: str) -> float | str:
 
     Examples
     --------
-    >>> in_unit(0.5, "mm/s"), in_unit(0.5, "")
+    >>> with_si_unit(0.5, "mm/s"), with_si_unit(0.5, "")
     ('0.5 m/s', 0.5)
     """
     return f"{float(value)!r} {si_unit(unit) or '1'}" if unit else value
@@ -114,9 +129,9 @@ class Parameter:
     Parameters
     ----------
     default
-        Its value when none is given; None for a parameter that must be given.
+        Its value when none is given, in SI or as text with a unit; None for a parameter that must be given.
     least, most, above
-        Bounds: at least, at most, and strictly above.
+        Bounds: at least, at most, and strictly above; in SI or as texts with units.
     unit
         What it measures, as an SI unit, ``"1"`` for a plain number, any one of several; None for anything.
     """
@@ -125,17 +140,21 @@ class Parameter:
 
     def __init__(
         self,
-        default: float | None = None,
+        default: float | str | None = None,
         *,
-        least: float | None = None,
-        most: float | None = None,
-        above: float | None = None,
+        least: float | str | None = None,
+        most: float | str | None = None,
+        above: float | str | None = None,
         unit: str | tuple[str, ...] | None = None,
     ) -> None:
         self.default = default
         units = () if unit is None else (unit,) if isinstance(unit, str) else unit
         for text in units:
             known_unit(text, "Parameter(unit)")
+        least, most, above = (
+            number(bound, f"Parameter({word})", *units) if isinstance(bound, str) else bound
+            for word, bound in (("least", least), ("most", most), ("above", above))
+        )
         self.range = Range(least, most, above, units=units)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -146,12 +165,12 @@ class Parameter:
             return instance.__dict__[self.name]  # type: ignore[no-any-return]
         if self.default is None:  # dataclasses take this for "no default"
             raise AttributeError(self.name)
-        return self.default
+        return self.default  # type: ignore[return-value]  # dataclasses hand it on to __set__
 
     def __set__(self, instance: object, value: float | str) -> None:
         instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
         if len(self.range.units) != 1:
-            state_unit(instance, self.name, value)
+            state_unit(instance, self.name, value, self.range.units)
 
     def accept(self, value: float | str, what: str) -> float:
         """Return a value as a float within the range.
@@ -240,7 +259,7 @@ class Described:
     _family: ClassVar[str] = ""
 
     def __init_subclass__(
-        cls, family: str = "", *, alone: bool = False, member_of: str = "", **rest: Any
+        cls, family: str = "", *, alone: bool = False, member_of: str = "", **rest: object
     ) -> None:
         super().__init_subclass__(**rest)
         if family or member_of:
@@ -253,7 +272,7 @@ class Described:
 
     if not TYPE_CHECKING:  # to a type checker a dataclass has its own constructor
 
-        def __new__(cls, *_args: Any, **_options: Any) -> Self:
+        def __new__(cls, *_args: object, **_options: object) -> Self:
             """Let wrong arguments be answered in a sentence: a dataclass has its __init__ only by now."""
             if "__init__" in vars(cls) and cls not in _CLEAR:
                 _CLEAR.add(cls)
@@ -264,7 +283,7 @@ class Described:
 
     def describe(self) -> dict[str, Any]:
         """Return the value as a dictionary that fits into JSON; `from_description` is its exact inverse."""
-        value: Any = self
+        value: object = self
         if not is_dataclass(value):
             return {PYTHON: in_words(value)}
         entries = {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.init}
@@ -280,7 +299,7 @@ class Described:
         return hash((type(self).__name__, *(v for v in vars(self).values() if isinstance(v, (float, str)))))
 
     @classmethod
-    def from_description(cls, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, description: Mapping[str, object]) -> Self:
         """Return the value that a dictionary from `describe` (or from a file) stands for.
 
         Parameters
@@ -289,7 +308,7 @@ class Described:
             With the entry that names the class, and one for each argument; one of another class is
             refused.
         """
-        given: Any = description
+        given: object = description
         if not isinstance(given, Mapping) or (cls._family not in given and not _alone(cls)):
             raise InputError(
                 f"expected a dictionary with the entry '{cls._family}'; found {description!r:.80}"

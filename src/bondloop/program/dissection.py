@@ -8,12 +8,15 @@ entries than by minimum degree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
+
+    from bondloop.program.solving import Compressed
 
     Integers = NDArray[np.int64]
 
@@ -32,7 +35,7 @@ SHARE = 0.25
 """Least share of the unknowns on either side of a layer."""
 
 
-def dissected(matrix: Any) -> Integers | None:
+def dissected(matrix: Compressed | sparse.csc_array[np.float64 | np.complex128]) -> Integers | None:
     """Return an order of elimination; None where another is as good.
 
     Parameters
@@ -84,7 +87,7 @@ def dissected(matrix: Any) -> Integers | None:
     return np.concatenate(parts[::-1])
 
 
-def _cut(graph: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+def _cut(graph: sparse.csr_array[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return a layer that cuts a connected graph in two, and what lies on one side of it."""
     root, distance = 0, np.zeros(0, dtype=np.int64)
     for _ in range(3):  # to the end of the graph
@@ -101,7 +104,7 @@ def _cut(graph: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     return layer, ~layer & ~beyond
 
 
-def _distances(graph: Any, root: int) -> tuple[Integers, Integers]:
+def _distances(graph: sparse.csr_array[np.float64], root: int) -> tuple[Integers, Integers]:
     """Return the nodes by their distance from one, and the distances."""
     from scipy.sparse.csgraph import breadth_first_order
 

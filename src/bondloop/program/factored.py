@@ -19,7 +19,8 @@ from bondloop.program.solving import SINGULAR, SingularError, scaled_rows_and_co
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -64,7 +65,7 @@ class Triangle:
     values: Floats
 
     @classmethod
-    def of(cls, lower: Any) -> Triangle:
+    def of(cls, lower: sparse.csc_array[np.float64]) -> Triangle:
         """Read a triangle from a sparse matrix in compressed columns, whose diagonal is taken for ones."""
         lower.sort_indices()
         n = lower.shape[0]
@@ -85,7 +86,7 @@ class Triangle:
         every = np.concatenate(kept).astype(np.int64) if kept else np.zeros(0, dtype=np.int64)
         return cls(np.array(first), np.array(row_at), every, np.array(value_at), lower.data[below])
 
-    def matrix(self) -> Any:
+    def matrix(self) -> sparse.coo_array[np.float64]:
         """Return what is below the diagonal, as a sparse matrix."""
         from scipy import sparse
 
@@ -230,7 +231,7 @@ class Factored:
         return self._factors[6]
 
     @property
-    def last(self) -> Any:
+    def last(self) -> sparse.coo_array[np.float64]:
         """What gives the solution from the second substitution: a permutation and powers of two, sparse."""
         from scipy import sparse
 
@@ -242,7 +243,7 @@ class Factored:
         """How many numbers a solution multiplies."""
         return len(self.lower.values) + len(self.upper.values) + len(self.over)
 
-    def __matmul__(self, vector: Any) -> Floats:
+    def __matmul__(self, vector: ArrayLike) -> Floats:
         """Return the solution for a right side, in the order of the generated C."""
         y = np.empty(self.shape[0])
         with np.errstate(all="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 from bondloop.program.quantity import Quantity
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
+
+    Pair: TypeAlias = tuple[sparse.csr_array[np.float64], sparse.csr_array[np.float64]]
 
 ENTRIES = 64
 """Most entries of matrices that become parameters of their own."""
@@ -75,7 +79,12 @@ def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
     x, u = variables[:n], variables[n:]
     parameters: dict[Var, float | None] = {}
 
-    def rows(left: Any, left_name: str, right: Any, right_name: str) -> list[Expr]:
+    def rows(
+        left: sparse.csr_array[np.float64],
+        left_name: str,
+        right: sparse.csr_array[np.float64],
+        right_name: str,
+    ) -> list[Expr]:
         result = []
         for i in range(left.shape[0]):
             total: Expr = Const(0.0)
@@ -97,7 +106,12 @@ def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
 
 
 def _of_products(
-    name: str, blocks: Any, x: list[Var], u: list[Var], y: list[str], measured: Mapping[str, Quantity]
+    name: str,
+    blocks: tuple[Pair, Pair],
+    x: list[Var],
+    u: list[Var],
+    y: list[str],
+    measured: Mapping[str, Quantity],
 ) -> System:
     """Return the system whose rates and outputs are the rows of two products."""
     from scipy import sparse

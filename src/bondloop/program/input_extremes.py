@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Row: TypeAlias = Sequence[float] | NDArray[np.floating | np.integer]
+    InputValue: TypeAlias = float | Callable[[float], float] | tuple[Row, Row]
+    """An input as `simulate` takes it: a number, a function of time, or a pair (times, values)."""
 
 __all__ = ["Inputs"]
 
@@ -33,7 +40,7 @@ class Inputs:
 
     def __init__(
         self,
-        given: Mapping[str, Any],
+        given: Mapping[str, InputValue],
         signals: Sequence[Callable[[float], float]],
         rate_signals: Sequence[Callable[[float], float]],
         span: tuple[float, float],
@@ -44,7 +51,7 @@ class Inputs:
         self.span = span
         self._given, self._signals = given, [*signals, *rate_signals]
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> InputValue:
         """Return an input as `simulate` takes it: a number, a function of time or a pair of rows."""
         return self._given.get(name, 0.0)
 

@@ -21,6 +21,7 @@ from bondloop.program.zero_dynamics import ZeroDynamics, judged
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from bondloop.program.input_extremes import InputValue, Row
     from bondloop.program.simulate import Trajectory
     from bondloop.program.switching_rules import Rule
 
@@ -108,7 +109,7 @@ class InverseSystem(System):
     def simulate(
         self,
         duration: float | str | tuple[float | str, float | str],
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, InputValue | str] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
         **options: Any,
@@ -133,7 +134,7 @@ class InverseSystem(System):
             self._add_rates(given, name, order)
         return super().simulate(duration, given, initial, values, **options)
 
-    def _add_rates(self, given: dict[str, Any], name: str, order: int) -> None:
+    def _add_rates(self, given: dict[str, InputValue | str], name: str, order: int) -> None:
         names = [name]
         for _ in range(order):
             names.append(rate_name(names[-1]))
@@ -151,7 +152,7 @@ class InverseSystem(System):
             )
 
 
-def _spline(motion: tuple[Any, Any], order: int, name: str) -> Callable[[int], Callable[[float], float]]:
+def _spline(motion: tuple[Row, Row], order: int, name: str) -> Callable[[int], Callable[[float], float]]:
     """Return the rates of a sampled motion by their order."""
     from scipy.interpolate import make_interp_spline
 

@@ -7,7 +7,7 @@ import numbers
 import reprlib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Var
@@ -15,6 +15,9 @@ from bondloop.program.factored import Factored
 from bondloop.program.quantity import KINDS, Meaning, Quantity
 from bondloop.program.ranges import Range
 from bondloop.program.solving import SingularError
+
+if TYPE_CHECKING:
+    from bondloop.program.kinds import Json
 
 __all__ = [
     "LEAVES",
@@ -41,12 +44,12 @@ _FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 _SPARSE = [f"{form}_{flavour}" for form in _FORMATS for flavour in ("array", "matrix")]
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number, Python's or NumPy's."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def write_number(value: Any, where: str) -> int | float | str:
+def write_number(value: float, where: str) -> int | float | str:
     """Return a number as JSON has it, or as a text."""
     if is_whole(value):
         return int(read_number(int(value), where))
@@ -54,28 +57,28 @@ def write_number(value: Any, where: str) -> int | float | str:
     return number if math.isfinite(number) else repr(number)
 
 
-def read_number(data: Any, where: str) -> int | float:
+def read_number(data: object, where: str) -> int | float:
     """Return the number that `write_number` wrote."""
     if isinstance(data, float) or (is_whole(data) and abs(data) < 2**1023):
-        return data  # type: ignore[no-any-return]
+        return data
     if isinstance(data, str) and data in _NOT_FINITE:
         return _NOT_FINITE[data]
     raise unfit(where, "be a number, or one of 'inf', '-inf' and 'nan'", data)
 
 
-def _count(value: Any, where: str) -> int:
+def _count(value: object, where: str) -> int:
     if not is_whole(value) or not 0 <= value <= LARGEST_COUNT:
         raise unfit(where, f"be a whole number from 0 to {LARGEST_COUNT}", value)
     return int(value)
 
 
-def _truth(data: Any, where: str) -> bool:
+def _truth(data: object, where: str) -> bool:
     if not isinstance(data, bool):
         raise unfit(where, "be true or false", data)
     return data
 
 
-def _text(value: Any, where: str) -> str:
+def _text(value: object, where: str) -> str:
     """Check a name or a unit: it will stand in a comment of generated code, which a line break could end."""
     if not isinstance(value, str) or len(value) > LONGEST_NAME:
         raise unfit(where, f"be a text of at most {LONGEST_NAME} characters", value)
@@ -84,11 +87,11 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
-def _texts(meaning: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _texts(meaning: Mapping[str, Json], where: str) -> dict[str, Json]:
     return {k: _text(v, f"{where}.{k}") if isinstance(v, str) else v for k, v in meaning.items()}
 
 
-def _read_meaning(data: Any, where: str) -> Meaning:
+def _read_meaning(data: object, where: str) -> Meaning:
     if not isinstance(data, dict):
         raise unfit(where, "say what the channel is", data)
     try:
@@ -100,9 +103,9 @@ def _read_meaning(data: Any, where: str) -> Meaning:
 # Variables.
 
 
-def write_variable(variable: Var, where: str) -> str | list[Any]:
+def write_variable(variable: Var, where: str) -> Json:
     """Return a variable's name; with its range and what it measures, if it has them."""
-    about: dict[str, Any] = {}
+    about: dict[str, Json] = {}
     if variable.range is not None:
         about["range"] = variable.range.describe()
     if variable.quantity is not None:
@@ -112,7 +115,7 @@ def write_variable(variable: Var, where: str) -> str | list[Any]:
     return [name, about] if about else name
 
 
-def read_variable(data: Any, where: str) -> Var:
+def read_variable(data: object, where: str) -> Var:
     """Return the variable that `write_variable` wrote."""
     if not isinstance(data, list):
         return Var(_text(data, where))
@@ -127,7 +130,7 @@ def read_variable(data: Any, where: str) -> Var:
     return Var(name, within, Quantity(*measured) if "quantity" in about else None)
 
 
-def _read_range(data: Any, where: str) -> Range:
+def _read_range(data: object, where: str) -> Range:
     if not isinstance(data, dict):
         raise unfit(where, "be an object with bounds", data)
     bounds = ("least", "most", "above", "below")
@@ -141,7 +144,7 @@ def _read_range(data: Any, where: str) -> Range:
 # Matrices.
 
 
-def _write_matrix(matrix: Any, where: str) -> dict[str, Any]:
+def _write_matrix(matrix: Any, where: str) -> dict[str, Json]:
     import numpy as np
 
     if isinstance(matrix, Factored):
@@ -158,7 +161,7 @@ def _write_matrix(matrix: Any, where: str) -> dict[str, Any]:
     return {"shape": [int(n) for n in matrix.shape], **places, "values": entries}
 
 
-def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
+def read_matrix(data: object, shape: tuple[int, int], where: str) -> Any:
     """Return a matrix, dense or sparse; its shape is checked before it takes memory."""
     import numpy as np
     import scipy.sparse
@@ -194,7 +197,7 @@ def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
     return make((values, tuple(places)), shape=shape).asformat(form)
 
 
-def _read_inverse(data: Mapping[str, Any], shape: tuple[int, int], where: str) -> Factored:
+def _read_inverse(data: Mapping[str, object], shape: tuple[int, int], where: str) -> Factored:
     """Return the factors of a matrix that is written with ``"inverse": true``."""
     if _truth(data["inverse"], f"{where}.inverse") is not True or shape[0] != shape[1]:
         raise unfit(f"{where}.inverse", "be true, and the matrix square", data["inverse"])
@@ -206,14 +209,14 @@ def _read_inverse(data: Mapping[str, Any], shape: tuple[int, int], where: str) -
     return found
 
 
-def _sparse_kind(kind: Any, where: str) -> str:
+def _sparse_kind(kind: object, where: str) -> str:
     if kind not in _SPARSE:
         name = kind if isinstance(kind, str) else shown(kind)
         raise unknown("kind of sparse matrix", name, _SPARSE, where)
     return str(kind)
 
 
-LEAVES: dict[Any, tuple[Callable[[Any, str], Any], Callable[[Any, str], Any]]] = {
+LEAVES: dict[object, tuple[Callable[[Any, str], Json], Callable[[object, str], object]]] = {
     float: (write_number, read_number),
     int: (_count, _count),
     bool: (lambda value, _where: bool(value), _truth),
@@ -224,7 +227,7 @@ LEAVES: dict[Any, tuple[Callable[[Any, str], Any], Callable[[Any, str], Any]]] =
 """How what has no parts is written and read."""
 
 
-def unfit(where: str, what: str, data: Any) -> InputError:
+def unfit(where: str, what: str, data: object) -> InputError:
     """Return the error for data that are not what they must be."""
     return InputError(f"{where} must {what}; found {shown(data)}")
 
@@ -234,7 +237,7 @@ def unknown(what: str, name: str, known: Iterable[str], where: str) -> InputErro
     return InputError(unknown_name(what, name[:LONGEST_NAME], known, where))
 
 
-def list_of(data: Any, where: str) -> list[Any]:
+def list_of(data: object, where: str) -> list[object]:
     """Return a list, if it is one."""
     if not isinstance(data, list):
         raise unfit(where, "be a list", data)
@@ -242,7 +245,10 @@ def list_of(data: Any, where: str) -> list[Any]:
 
 
 def check_fields(
-    data: Mapping[Any, Any], known: Mapping[str, Any] | set[str], where: str, needed: set[str] | None = None
+    data: Mapping[str, object],
+    known: Mapping[str, object] | set[str],
+    where: str,
+    needed: set[str] | None = None,
 ) -> None:
     """Refuse fields that are not known, and say which are missing: of those that are needed, or of all."""
     for name in data:
@@ -253,7 +259,7 @@ def check_fields(
         raise InputError(f"{where} lacks {', '.join(missing)}")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value for a message: short, whatever it is."""
     try:
         return reprlib.repr(value)

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FunctionType
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ def _functions(law: type, formulas: Iterable[str]) -> list[FunctionType]:
     return list(known.values())
 
 
-def _is_ours(thing: Any) -> bool:
+def _is_ours(thing: object) -> bool:
     module = str(getattr(thing, "__module__", ""))
     return module.partition(".")[0] in {"bondloop", "builtins", "numpy", "abc"}
 
@@ -90,7 +89,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
-def _read(function: FunctionType) -> dict[str, Any]:
+def _read(function: FunctionType) -> dict[str, object]:
     """Return what a function can read of its file and of the functions around it, by name."""
     known = function.__globals__
     values = {name: known[name] for name in _names(function) if name in known}
@@ -116,7 +115,7 @@ def _assigned(functions: list[FunctionType]) -> list[str]:
     ]
 
 
-def _within_reach(law: type, functions: list[FunctionType]) -> dict[str, Any]:
+def _within_reach(law: type, functions: list[FunctionType]) -> dict[str, object]:
     """Return what a law can change, by name, as it is now."""
     values = {name: value for function in functions for name, value in _read(function).items()}
     for base in law.__mro__:
@@ -128,7 +127,7 @@ def _within_reach(law: type, functions: list[FunctionType]) -> dict[str, Any]:
 class _Same:
     """Stands for a value that is told by what it is, and is held so that nothing else takes its place."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -138,7 +137,7 @@ class _Same:
         return id(self.value)
 
 
-def _content(value: Any, depth: int) -> Any:
+def _content(value: object, depth: int) -> object:
     """Return what a value holds, in a form that can be compared later."""
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes() if value.dtype != object else [*map(_Same, value.flat)]
@@ -152,7 +151,7 @@ def _content(value: Any, depth: int) -> Any:
     return _Same(value)
 
 
-def _entries(values: Collection[Any], depth: int) -> Any:
+def _entries(values: Collection[object], depth: int) -> object:
     if not depth or len(values) > LONGEST:
         return len(values)
     if isinstance(values, (set, frozenset)):
@@ -162,7 +161,7 @@ def _entries(values: Collection[Any], depth: int) -> Any:
     return [_content(x, depth - 1) for x in values]
 
 
-def _is_fixed(value: Any) -> bool:
+def _is_fixed(value: object) -> bool:
     """Whether a value is looked at no further: a module, a class, a function, or a thing of bondloop's."""
     return (
         inspect.ismodule(value)

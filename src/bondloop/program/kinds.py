@@ -17,17 +17,20 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from bondloop.program.ranges import Range
 
+    Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | float | bool | None
+    """What a description is made of: it fits into JSON."""
+
 __all__ = [
     "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
     "in_words", "is_words", "kept", "kind_in_file",
-    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
+    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
 FAMILIES: dict[str, dict[str, Kind]] = {}
@@ -93,7 +96,7 @@ class Kind:
         """Whether it takes further arguments by any name."""
         return any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
 
-    def head(self) -> dict[str, str]:
+    def head(self) -> dict[str, Json]:
         """Return the entry that names it."""
         return {} if self.alone else {self.family: self.source or self.name}
 
@@ -161,7 +164,7 @@ class Origin:
     marks: tuple[object, ...] = ()
     holds: Callable[[Any], bool] | None = None
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Json]:
         """Return the description."""
         entries = self.kind.head()
         for name, value in self.arguments.items():
@@ -185,12 +188,14 @@ def origin_of(value: object) -> Origin | None:
     return origin if origin.marks == _marks(value, *origin.arguments.values()) else None
 
 
-def stamp(value: Any, kind: Kind, arguments: Mapping[str, Any]) -> None:
+def stamp(value: object, kind: Kind, arguments: Mapping[str, object]) -> None:
     """Let a thing remember how it was made."""
     stamp_all({kind.name: value}, {kind.name: kind}, arguments)
 
 
-def stamp_all(values: Mapping[str, Any], kinds: Mapping[str, Kind], arguments: Mapping[str, Any]) -> None:
+def stamp_all(
+    values: Mapping[str, object], kinds: Mapping[str, Kind], arguments: Mapping[str, object]
+) -> None:
     """Let things that were made together remember it."""
     others = _marks(*arguments.values())
     for name, value in values.items():
@@ -238,7 +243,7 @@ def describable(family: str, name: str = "", *, remembered: bool = True) -> Call
             return make
 
         @functools.wraps(make)
-        def remembering(*args: Any, **options: Any) -> Any:
+        def remembering(*args: object, **options: object) -> object:
             value = make(*args, **options)
             stamp(value, kind, _bound(kind, args, options))
             return value
@@ -253,7 +258,7 @@ def _remember_class(owner: type, kind: Kind) -> None:
     original = owner.__init__  # type: ignore[misc]
 
     @functools.wraps(original)
-    def remembering(self: Any, *args: Any, **options: Any) -> None:
+    def remembering(self: object, *args: object, **options: object) -> None:
         original(self, *args, **options)
         if type(self) is owner:  # a subclass has arguments of its own
             stamp(self, kind, _bound(kind, args, options))
@@ -261,13 +266,13 @@ def _remember_class(owner: type, kind: Kind) -> None:
     owner.__init__ = remembering  # type: ignore[misc]
 
 
-def _bound(kind: Kind, args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+def _bound(kind: Kind, args: tuple[object, ...], options: Mapping[str, object]) -> dict[str, object]:
     bound = inspect.signature(kind.make).bind(*args, **options)
     bound.apply_defaults()
     return {name: _in_si(kind, name, kept(value)) for name, value in bound.arguments.items()}
 
 
-def _in_si(kind: Kind, name: str, value: Any) -> Any:
+def _in_si(kind: Kind, name: str, value: object) -> object:
     """Return a text with a unit as a number, where the class says what it measures: 1 kg is a mass of 1."""
     rule = kind.allowed.get(name)
     return (
@@ -320,13 +325,13 @@ def plain(value: Any) -> Any:
     return {PYTHON: in_words(value)}
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Whether two things have equal descriptions, and complete ones: words do not say what a lambda does."""
     description = plain(one)
     return complete(description) and bool(description == plain(other))
 
 
-def complete(description: Any) -> bool:
+def complete(description: object) -> bool:
     """Whether all of a description is data.
 
     >>> complete(plain([1.0, len]))
@@ -337,12 +342,12 @@ def complete(description: Any) -> bool:
     return not isinstance(description, list) or all(complete(v) for v in description)
 
 
-def is_words(description: Mapping[str, Any]) -> bool:
+def is_words(description: Mapping[str, object]) -> bool:
     """Whether a description says in words what a Python object is; a part may be called python too."""
     return len(description) == 1 and isinstance(description.get(PYTHON), str)
 
 
-def in_python(description: Any) -> str:
+def in_python(description: object) -> str:
     """Write a description as the Python that makes it; long lists are cut short.
 
     >>> in_python({"signal": "Sine", "amplitude": 0.01, "frequency": 2.0})
@@ -364,7 +369,34 @@ def in_python(description: Any) -> str:
     return f"{{{', '.join(f'{k!r}: {in_python(v)}' for k, v in description.items())}}}"
 
 
-def in_words(value: Any) -> str:
+def without_folders(description: Any) -> Any:
+    """Return a description that names what Python files define by the names of the files alone.
+
+    Signals keep their folders: what a run tells of its excitation is computed from it again.
+
+    Parameters
+    ----------
+    description
+        Of anything; it is left as it is.
+
+    Examples
+    --------
+    >>> without_folders({"controller": "/home/ann/laws/mine.py:Lead", "ahead": 0.01})
+    {'controller': 'mine.py:Lead', 'ahead': 0.01}
+    """
+    if isinstance(description, list):
+        return [without_folders(item) for item in description]
+    if not isinstance(description, Mapping):
+        return description
+    return {
+        key: Path(value).name
+        if key in FAMILIES and key != "signal" and isinstance(value, str) and ".py:" in value
+        else without_folders(value)
+        for key, value in description.items()
+    }
+
+
+def in_words(value: object) -> str:
     """Say what a Python object is, so that its author finds it."""
     if inspect.isroutine(value):
         code = getattr(value, "__code__", None)

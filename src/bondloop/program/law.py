@@ -19,10 +19,13 @@ from bondloop.program.kinds import FAMILIES
 from bondloop.program.ranges import number
 from bondloop.program.refusals import refusal
 from bondloop.program.restoring import Reader
+from bondloop.program.samples import in_si
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
 from bondloop.program.written import check_arguments, check_units
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.expr import Expr
     from bondloop.program.ranges import Range
 
@@ -74,7 +77,7 @@ class Law:
     _assigns: ClassVar[bool] = True
     """Whether a law that runs assigns its states; where not, it returns their rates."""
 
-    def __init_subclass__(cls, **rest: Any) -> None:
+    def __init_subclass__(cls, **rest: object) -> None:
         kind = FAMILIES.get(getattr(cls, "_family", ""), {}).get(cls.__name__)
         if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
             raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
@@ -178,7 +181,7 @@ class Law:
         """Return the parameters' values by name."""
         return {name: getattr(self, name) for name in self.parameter_ranges()}
 
-    def initial_states(self) -> dict[str, Any]:
+    def initial_states(self) -> dict[str, float | NDArray[np.float64]]:
         """Return the states' initial values by name: floats, or arrays of floats."""
         kind = type(self).__name__
         named = inspect.getattr_static(type(self), "states")
@@ -186,22 +189,27 @@ class Law:
             named = named.fget(self)  # called as it is, it can say which name is missing in it
         if not isinstance(named, Mapping):
             raise ModelError(f'{kind}.states: expected {{"name": initial value, ...}}; found {named!r:.60}')
-        values: dict[str, Any] = {}
+        values: dict[str, float | NDArray[np.float64]] = {}
         for name, value in named.items():
             fit = str(name).isidentifier() and not name.startswith("_")
             taken = {*self.reserved, *(f.name for f in fields(self))}  # type: ignore[arg-type]
             if not fit or name in taken or hasattr(type(self), name):
                 raise ModelError(f"{kind}.states: a state cannot be called {name!r}; choose another name")
             if isinstance(value, (list, tuple, np.ndarray)):
-                array = np.array(value, dtype=float)
+                array = np.array(in_si(value, f"{kind}.states['{name}']", *self._unit_of(name)))
                 if not np.isfinite(array).all():
                     raise InputError(
                         f"{kind}.states: '{name}' must start at finite numbers; found {value!r:.60}"
                     )
                 values[name] = array
             else:
-                values[name] = number(value, f"{kind}.states['{name}']")
+                values[name] = number(value, f"{kind}.states['{name}']", *self._unit_of(name))
         return values
+
+    def _unit_of(self, state: str) -> tuple[str, ...]:
+        """Return the unit that the class states of a state, if it does."""
+        stated = {**getattr(self, "record", {}), **getattr(self, "units", {})}
+        return (stated[state],) if stated.get(state) else ()
 
     def running(self, values: Mapping[str, Value], states: Mapping[str, Value], **known: Value) -> Self:
         """Return a copy whose states can be assigned.
@@ -226,16 +234,15 @@ class Law:
         }
         return copy
 
-    def checked_states(self, states: Mapping[str, Any]) -> dict[str, Any]:
+    def checked_states(self, states: Mapping[str, object]) -> dict[str, float | NDArray[np.float64]]:
         """Return the states with some of them changed, checked."""
         values = self.initial_states()
         for name, value in states.items():
             if name not in values:
                 raise InputError(unknown_name("state", name, values, where=type(self).__name__))
             shape = np.shape(values[name])
-            values[name] = (
-                np.array(value, dtype=float) if shape else number(value, f"{type(self).__name__}({name})")
-            )
+            what, unit = f"{type(self).__name__}({name})", self._unit_of(name)
+            values[name] = np.array(in_si(value, what, *unit)) if shape else number(value, what, *unit)
             if np.shape(values[name]) != shape:
                 raise InputError(f"{type(self).__name__}: the state '{name}' has the shape {shape}")
         return values
@@ -268,13 +275,13 @@ def _declare(cls: type[Law]) -> None:
     cls.__annotations__ = kinds
 
 
-def _is_ours(thing: Any) -> bool:
+def _is_ours(thing: object) -> bool:
     return str(getattr(thing, "__module__", "")).startswith("bondloop.")
 
 
 def entries(
-    prefix: str, values: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, list[tuple[Var, float]]]]:
+    prefix: str, values: Mapping[str, float | NDArray[np.float64]]
+) -> tuple[dict[str, Value], dict[str, list[tuple[Var, float]]]]:
     """Return traced values that stand for states, by name, and their variables with initial values.
 
     Parameters
@@ -284,7 +291,7 @@ def entries(
     values
         Initial values by name: floats, or arrays of floats.
     """
-    traced: dict[str, Any] = {}
+    traced: dict[str, Value] = {}
     variables: dict[str, list[tuple[Var, float]]] = {}
     for name, value in values.items():
         if not isinstance(value, np.ndarray):

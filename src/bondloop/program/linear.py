@@ -25,7 +25,9 @@ from bondloop.program.statespace import StateSpace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
+    from bondloop.program.solving import Compressed
     from bondloop.program.system import System
 
 __all__ = [
@@ -41,7 +43,7 @@ __all__ = [
 class SingularLoopError(SolveError):
     """An algebraic loop has no unique solution: ``matrix @ tears = right @ (states, inputs, rates)``."""
 
-    def __init__(self, message: str, matrix: Any, right: Any) -> None:
+    def __init__(self, message: str, matrix: Compressed, right: Compressed) -> None:
         super().__init__(message)
         self.matrix, self.right = matrix, right
 
@@ -68,7 +70,7 @@ class _Rows:
         self.v: list[float] = []
         self.number = VectorNumbers()
         self.vectors: dict[int, Any] = {}
-        self.blocks: list[tuple[Any, Any, Any]] = []
+        self.blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
 
     def add(self, row: int, expr: Expr) -> None:
         """Add the row of one expression."""
@@ -231,7 +233,7 @@ class _Body:
         self.W, self.G = full[:, : self.count].tocsc(), full[:, self.count :].tocsr()
         self.tears = _tears(self.W, self.names, definitions, system.tears)
 
-    def solved(self) -> Any:
+    def solved(self) -> sparse.csr_array[np.float64]:
         """Return every assigned variable per column of what is given."""
         from scipy import sparse
 
@@ -277,7 +279,10 @@ def _with_rates_in_E(system: System, values: dict[Var, float], at_point: bool) -
 
 
 def _tears(
-    W: Any, names: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var]
+    W: sparse.csc_array[np.float64],
+    names: Sequence[Var],
+    definitions: Mapping[Var, Expr],
+    preferred: Sequence[Var],
 ) -> list[int]:
     """Rows of the variables that break every loop of ``W``."""
     from scipy.sparse.csgraph import connected_components
@@ -295,7 +300,9 @@ def _tears(
     return sorted(row_of[t] for members in groups.values() for t in tear(members, definitions, rank)[0])
 
 
-def nilpotent_solve(W: Any, G: Any) -> Any:
+def nilpotent_solve(
+    W: sparse.csr_array[np.float64], G: sparse.csr_array[np.float64]
+) -> sparse.csr_array[np.float64]:
     """Return (I - W)^-1 G for a nilpotent W: a finite product, see above."""
     Y = G
     for _ in range(64):
@@ -307,7 +314,9 @@ def nilpotent_solve(W: Any, G: Any) -> Any:
     raise SolveError("internal: the causal order is not finite")  # pragma: no cover
 
 
-def with_tears(Y: Any, tears: Sequence[int], head: int, names: Sequence[str]) -> Any:
+def with_tears(
+    Y: sparse.csr_array[np.float64], tears: Sequence[int], head: int, names: Sequence[str]
+) -> sparse.csr_array[np.float64]:
     """Solve the loops for their tears, whose columns stand from ``head`` on, and put the solution back."""
     if not tears:
         return Y

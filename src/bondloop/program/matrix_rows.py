@@ -9,7 +9,7 @@ take a row for the sum that it is.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.factored import Factored
     from bondloop.program.schedule import Assign, Loop
+    from bondloop.program.solving import Compressed
 
 __all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gathered"]
 
@@ -29,7 +30,7 @@ __all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gath
 class ConstantMatrix:
     """A matrix of numbers, dense or sparse, with the path of the field that it belongs to."""
 
-    def __init__(self, values: Any, name: str) -> None:
+    def __init__(self, values: Compressed | NDArray[np.float64] | None, name: str) -> None:
         self.name = name
         self._given = values
         self._vector: tuple[Expr, ...] = ()
@@ -68,12 +69,14 @@ class ConstantMatrix:
 class SolvedMatrix(ConstantMatrix):
     """The matrix ``left^-1 @ right``; ``left`` is kept, so that E can take it as it stands."""
 
-    def __init__(self, left: Any, right: Any, name: str) -> None:
+    def __init__(
+        self, left: Compressed | NDArray[np.float64], right: Compressed | NDArray[np.float64], name: str
+    ) -> None:
         super().__init__(None, name)
         self.left, self.right = left, right
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> NDArray[np.float64]:
         """The matrix, dense: made when a row is asked for by itself, or for a tick."""
         return self.solve(self.right.toarray() if hasattr(self.right, "toarray") else self.right)
 
@@ -95,7 +98,7 @@ class SolvedMatrix(ConstantMatrix):
         return product
 
     @cached_property
-    def solve(self) -> Any:
+    def solve(self) -> Callable[[Any], NDArray[np.float64]]:
         """Function that solves with ``left``, which is factorised once; refused where that is singular."""
         from bondloop.errors import SolveError
         from bondloop.program.solving import SingularError, factorised

@@ -17,11 +17,14 @@ Statistics 29.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+    Number = TypeVar("Number", float, NDArray[np.float64])
+    Word = TypeVar("Word", int, NDArray[np.uint64])
 
 __all__ = [
     "COS_SERIES",
@@ -124,18 +127,18 @@ def _words(seed: float, stream: float, counter: float) -> tuple[int, int, int, i
     return philox4x32((c & _WORD, c >> 32, r, 0), (s & _WORD, s >> 32))
 
 
-def _fraction(high: Any, low: Any) -> Any:
+def _fraction(high: Word, low: Word) -> Any:
     """52 random bits and a half: never 0, never 1, and exact in double precision."""
     return ((high >> 6) * 67108864.0 + (low >> 6) + 0.5) * 2.0**-52
 
 
-def _log(m: Any, e: Any) -> Any:
+def _log(m: Number, e: Number) -> Any:
     """Natural logarithm of m 2ᵉ, for m from √½ to √2."""
     f = (m - 1.0) / (m + 1.0)
     return e * LN2 + f * _series(LOG_SERIES, f * f)
 
 
-def _cos_sin(r: Any) -> tuple[Any, Any]:
+def _cos_sin(r: Number) -> tuple[Number, Number]:
     """Cosine and sine of r quarter turns, for r from -½ to ½."""
     angle = r * HALF_PI
     square = angle * angle

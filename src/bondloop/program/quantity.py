@@ -12,6 +12,7 @@ from bondloop.program.expr import Expr, Op, Var
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
+    from bondloop.program.kinds import Json
     from bondloop.program.tick import Channel
 
 __all__ = ["KINDS", "NOTHING", "Meaning", "Quantity", "Role", "channels_of", "quantity_of"]
@@ -112,7 +113,7 @@ class Meaning:
     interface: int | None = None
     counterpart: str = ""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Json]:
         """Return it as a dictionary that fits into JSON, without what is not known."""
         return {k: str(v) if k == "role" else v for k, v in asdict(self).items() if v not in ("", None)}
 

@@ -8,7 +8,7 @@ by path, is held to the same range as one given to the constructor.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.expr import Var
+    from bondloop.program.kinds import Json
 
 __all__ = [
     "FINITE",
@@ -31,6 +32,7 @@ __all__ = [
     "Range",
     "checked_value",
     "checked_values",
+    "each_number",
     "instant",
     "is_truth",
     "number",
@@ -39,7 +41,38 @@ __all__ = [
 ]
 
 
-def number(value: Any, what: str, *units: str) -> float:
+def each_number(
+    values: Iterable[object], owner: str, name: str, units: Sequence[str], faults: list[str]
+) -> tuple[float, ...]:
+    """Return numbers, or texts with units, as floats in SI; those that are refused are noted, and left out.
+
+    Parameters
+    ----------
+    values
+        The numbers.
+    owner, name
+        Whose argument they are, and what it is called: ``"SumOfSines"``, ``"phases"``.
+    units
+        As for `number`.
+    faults
+        Takes a sentence for each that is refused.
+
+    Examples
+    --------
+    >>> faults = []
+    >>> each_number(["1 mm", "2 kg", 3], "Mine", "gaps", ["m"], faults), len(faults)
+    ((0.001, 3.0), 1)
+    """
+    result = []
+    for i, value in enumerate(values):
+        try:
+            result.append(number(value, f"{owner}({name}[{i}])", *units))
+        except InputError as error:
+            faults.append(str(error))
+    return tuple(result)
+
+
+def number(value: object, what: str, *units: str) -> float:
     """Return a number, or a text with a unit, as a finite float in SI.
 
     Parameters
@@ -76,7 +109,7 @@ def number(value: Any, what: str, *units: str) -> float:
     return result
 
 
-def instant(value: Any, what: str) -> float:
+def instant(value: object, what: str) -> float:
     """Return a time in s, or a text with its unit, as a float; one that is infinite is before or after all.
 
     Parameters
@@ -94,7 +127,7 @@ def instant(value: Any, what: str) -> float:
     return number(value, what, "s")
 
 
-def si_array(values: Any, what: str, *units: str) -> NDArray[np.float64]:
+def si_array(values: object, what: str, *units: str) -> NDArray[np.float64]:
     """Return numbers or texts with units, one or many, as an array in SI of their shape.
 
     Whether they are finite is not looked at: a spectrum may be asked for at infinity.
@@ -150,7 +183,7 @@ def plain_number(value: Any) -> float:
     return float(value)
 
 
-def is_truth(value: Any) -> bool:
+def is_truth(value: object) -> bool:
     """Whether a value is True or False, NumPy's too: no quantity, though Python takes it for 1 or 0.
 
     Parameters
@@ -229,14 +262,14 @@ class Range:
             self.units or other.units,
         )
 
-    def check(self, value: Any, what: str, *units: str) -> float:
+    def check(self, value: object, what: str, *units: str) -> float:
         """Return a value (a number, or a text with a unit) as a float in SI; refuse one outside the range."""
         result = number(value, what, *(units or self.units))
         if result not in self:
             raise InputError(f"{what}: expected {self}; found {result:g}")
         return result
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Json]:
         """Return it as a dictionary that fits into JSON; ``Range(**description)`` is the inverse."""
         return {
             name: list(bound) if name == "units" else bound
@@ -254,7 +287,7 @@ NOT_NEGATIVE = Range(least=0.0)
 NOT_ZERO = Range(nonzero=True)
 
 
-def checked_value(parameter: Var, value: Any) -> float:
+def checked_value(parameter: Var, value: object) -> float:
     """Return a new value of a parameter; one outside its range is refused by path, value and range.
 
     A text must measure what the parameter does in its model; the range may know several kinds.
@@ -263,7 +296,9 @@ def checked_value(parameter: Var, value: Any) -> float:
     return (parameter.range or FINITE).check(value, parameter.name, *units)
 
 
-def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: str = "") -> dict[Var, float]:
+def checked_values(
+    parameters: Iterable[Var], values: Mapping[str, object], where: str = ""
+) -> dict[Var, float]:
     """Return new values of some parameters, given by path; an unknown path or a bad value is refused.
 
     Parameters
@@ -289,5 +324,5 @@ def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: 
     return changed
 
 
-def _tighter(choose: Any, a: float | None, b: float | None) -> float | None:
+def _tighter(choose: Callable[[float, float], float], a: float | None, b: float | None) -> float | None:
     return choose(a, b) if a is not None and b is not None else b if a is None else a

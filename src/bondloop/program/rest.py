@@ -283,7 +283,7 @@ class Rest:
         """Return the states at the end of a span of time; None where the integration fails."""
         from scipy.integrate import solve_ivp
 
-        def rates(_: float, z: NDArray[np.float64]) -> Any:
+        def rates(_: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
             if self._spent > self._most:
                 raise _Long
             return self.rates(z)

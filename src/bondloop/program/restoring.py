@@ -10,8 +10,8 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from bondloop.errors import BondloopError, FaultsError, InputError, nearest, unknown_name
-from bondloop.program.annotations import Annotation, annotation_of, read_annotation, union
+from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
+from bondloop.program.annotations import Annotation, annotation_of, read_annotation
 from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
 from bondloop.program.ranges import Range, number
 
@@ -30,6 +30,10 @@ _SUITS: dict[str, tuple[str, ...]] = {
     "transfer": ("transfer", "model", "system"),
 }
 """Families that may stand where another is wanted: a transfer system is a model, a model a part."""
+
+
+_PLAIN = re.compile(r"\bfloat\b")
+"""Where an annotation names a number."""
 
 
 def suiting(family: str) -> tuple[str, ...]:
@@ -73,7 +77,7 @@ def path_of(place: Place) -> str:
     return text
 
 
-def restore(description: Any, kind: Kind | None = None) -> Any:
+def restore(description: Mapping[str, object], kind: Kind | None = None) -> Any:
     """Return the value of a description; an error names all its faults.
 
     Python files are never read: a description that names one is refused.
@@ -111,21 +115,19 @@ class Reader:
         self.find, self.folder = find, folder
         self.faults: list[Fault] = []
 
-    def fault(self, place: Place, message: str) -> Any:
+    def fault(self, place: Place, message: str) -> _Failed:
         """Note a fault; return what stands for the value."""
         self.faults.append(Fault(place, message))
         return FAILED
 
     def raise_faults(self) -> None:
         """Raise an error that names all faults, if there are any."""
-        if len(self.faults) == 1:
-            raise InputError(str(self.faults[0]))
         if self.faults:
-            raise FaultsError("the description", map(str, self.faults))
+            raise one_or_all("the description", [str(fault) for fault in self.faults])
 
     # ---------------------------------------------------------------- values
 
-    def value(self, data: Any, annotation: str, place: Place) -> Any:
+    def value(self, data: object, annotation: str, place: Place) -> Any:
         """Return the value of an entry that a parameter with this annotation takes."""
         if data is None or data is FAILED:  # JSON can say None; a file leaves the entry out
             return data
@@ -148,7 +150,7 @@ class Reader:
                 return FAILED if item is FAILED else (item,)
         return self._scalar(data, want, place)
 
-    def _mapping(self, data: Mapping[str, Any], want: Annotation, place: Place) -> Any:
+    def _mapping(self, data: Mapping[str, Any], want: Annotation, place: Place) -> object:
         parts = want.entry is not None and bool(read_annotation(want.entry).kinds)  # one may be called python
         if is_words(data) and not parts:
             return self.fault(
@@ -178,7 +180,7 @@ class Reader:
             return self.fault(place, _no_head(data, want.families))
         return self.fault(place, f"expected {want}; found a table")
 
-    def _named(self, data: str, families: list[str], place: Place) -> Any:
+    def _named(self, data: str, families: list[str], place: Place) -> object:
         """Return the value of a kind that is named and no more: all its settings are the defaults."""
         known = [own for family in families for own in suiting(family)]
         family = next((own for own in known if data in FAMILIES[own]), families[0])
@@ -202,7 +204,7 @@ class Reader:
                 self.fault((*place, family), unknown_name(family, name, FAMILIES[family]))
         return kind
 
-    def _scalar(self, data: Any, want: Annotation, place: Place) -> Any:
+    def _scalar(self, data: object, want: Annotation, place: Place) -> object:
         """Return a number, a text or a truth value, if it is of the right type."""
         types = want.scalars
         good = {
@@ -220,15 +222,22 @@ class Reader:
         shown = str(data).lower() if isinstance(data, bool) else repr(data)
         return self.fault(place, f"expected {want}; found {shown}")
 
-    def attempt(self, place: Place, make: Callable[[], Any]) -> Any:
+    def attempt(self, place: Place, make: Callable[[], object]) -> Any:
         """Return what a function makes; where it is refused, note the fault."""
         try:
             return make()
         except BondloopError as error:
             return self.fault(place, str(error).removeprefix(": "))
 
-    def refused(self, kind: Kind, arguments: Mapping[str, Any], error: BondloopError, place: Place) -> Any:
+    def refused(
+        self, kind: Kind, arguments: Mapping[str, object], error: BondloopError, place: Place
+    ) -> _Failed:
         """Note what a kind did not take, at the place that the error knows or its message begins with."""
+        own, several = f"{kind.name}(", error.faults if isinstance(error, FaultsError) else ()
+        if several and all(sentence.startswith(own) for sentence in several):
+            for sentence in several:  # each of an argument of its own
+                self.refused(kind, arguments, InputError(sentence), place)
+            return FAILED
         inner = error.place if isinstance(error, InputError) else ()
         message = str(error)
         if inner:
@@ -239,10 +248,10 @@ class Reader:
 
     # ---------------------------------------------------------------- things
 
-    def make(self, kind: Kind, data: Mapping[str, Any], place: Place) -> Any:
+    def make(self, kind: Kind, data: Mapping[str, object], place: Place) -> Any:
         """Return the thing of a kind with its settings."""
         sound = True
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         missing = [n for n, p in kind.parameters.items() if _needed(p) and n not in data]
         for name, value in data.items():
             parameter = kind.parameters.get(name)
@@ -257,14 +266,14 @@ class Reader:
                 continue
             annotation = "Any" if parameter is None else annotation_of(parameter)
             if kind.reads_texts:  # and knows what they should measure
-                annotation = " | ".join("Number" if m == "float" else m for m in union(annotation))
+                annotation = _PLAIN.sub("Number", annotation)  # in lists and tables too
             arguments[name] = self._argument(kind, name, annotation, value, (*place, name))
             sound = sound and arguments[name] is not FAILED
         if missing:
             self.fault(place, f"{kind.name} needs {', '.join(missing)}")
         return self._called(kind, arguments, place) if sound and not missing else FAILED
 
-    def _argument(self, kind: Kind, name: str, annotation: str, data: Any, place: Place) -> Any:
+    def _argument(self, kind: Kind, name: str, annotation: str, data: object, place: Place) -> object:
         descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
         accept = getattr(descriptor, "accept", None)
         if data is FAILED or data is None:
@@ -281,7 +290,7 @@ class Reader:
         kept = isinstance(data, str) or isinstance(rule, Range)
         return data if kept and value is not FAILED else value
 
-    def _called(self, kind: Kind, arguments: dict[str, Any], place: Place) -> Any:
+    def _called(self, kind: Kind, arguments: dict[str, Any], place: Place) -> object:
         positional: list[Any] = []
         for name, parameter in kind.parameters.items():
             if parameter.kind is parameter.POSITIONAL_ONLY and name in arguments:
@@ -301,7 +310,7 @@ def _needed(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and not variadic
 
 
-def _no_head(data: Mapping[str, Any], families: list[str]) -> str:
+def _no_head(data: Mapping[str, object], families: list[str]) -> str:
     family = families[0]
     names = ", ".join(sorted(FAMILIES[family])[:6])
     return (
@@ -309,8 +318,11 @@ def _no_head(data: Mapping[str, Any], families: list[str]) -> str:
     )
 
 
-def _placed(kind: Kind, message: str, arguments: Mapping[str, Any]) -> tuple[Place, str]:
-    """Return the argument that a message begins with, ``Sine(frequency): ...``, ``limits.force: ...``."""
+def _placed(kind: Kind, message: str, arguments: Mapping[str, object]) -> tuple[Place, str]:
+    """Return the argument that a message begins with: ``Sine(frequency): ...``, ``limits.force: ...``."""
+    item = re.match(rf"{re.escape(kind.name)}\((\w+)\[(\d+)\]\): ", message)
+    if item and item[1] in arguments:
+        return (item[1], int(item[2])), message[item.end() :]
     patterns = (rf"{re.escape(kind.name)}\((\w+)\):? ", rf"{re.escape(kind.family)}\.(\w+):? ", r"([\w.]+): ")
     for pattern in patterns:
         match = re.match(pattern, message)

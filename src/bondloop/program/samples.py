@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.program.ranges import is_truth, si_array
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.traced import Value
 
-__all__ = ["Sample", "Samples", "as_samples"]
+__all__ = ["Sample", "Samples", "as_samples", "in_si"]
 
 _JOINING = frozenset({"bitwise_and", "bitwise_or", "logical_and", "logical_or", "logical_not"})
 """Functions that take true and false as they are."""
@@ -43,7 +47,7 @@ class Samples(np.ndarray[Any, Any]):
     ([0.0, 2.0], [-0.0, -1.0], [False, False])
     """
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Value, **kwargs: Any) -> Value:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
         """Let true and false be numbers for all that does not join them."""
         arrays = [np.asarray(v) for v in inputs]
         if ufunc.__name__ not in _JOINING:
@@ -54,6 +58,30 @@ class Samples(np.ndarray[Any, Any]):
 
     def __getitem__(self, place: Any) -> Value:
         return as_samples(super().__getitem__(place))
+
+
+def in_si(values: object, what: str, *units: str) -> NDArray[np.float64]:
+    """Return what a law is tried out with, or starts from, as an array in SI; what is true counts as 1.
+
+    Parameters
+    ----------
+    values
+        A number or a text with a unit, or samples of either.
+    what
+        What they are, for the message.
+    *units
+        What a text must measure.
+
+    Examples
+    --------
+    >>> in_si(["1 mm", 2], "x", "m").tolist(), in_si([True, False], "on").tolist()
+    ([0.001, 2.0], [1.0, 0.0])
+    """
+    if isinstance(values, np.ndarray) and is_truth(values):
+        values = values.astype(float)
+    elif isinstance(values, (list, tuple)) and all(is_truth(v) for v in values):
+        values = [float(v) for v in values]
+    return si_array(values, what, *units)
 
 
 def as_samples(value: Value) -> Value:
@@ -71,7 +99,7 @@ def as_samples(value: Value) -> Value:
     return Sample(value) if isinstance(value, (float, np.ndarray)) else value
 
 
-def _operation(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+def _operation(function: Callable[..., Value], swapped: bool = False) -> Callable[..., Value]:
     def operate(self: Sample, *other: Value) -> Value:
         if not all(isinstance(x, (int, float, np.generic, np.ndarray)) for x in other):
             return NotImplemented

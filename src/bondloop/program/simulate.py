@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,18 @@ import numpy as np
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
 from bondloop.program.input_extremes import Inputs
 from bondloop.program.ranges import instant, number
+from bondloop.program.signals.table import checked_column
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.state_slopes import slopes
 from bondloop.program.stepping import Stepping
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
+    from bondloop.program.input_extremes import InputValue
     from bondloop.program.simulate_switching import Event
     from bondloop.program.system import System
 
@@ -94,7 +97,7 @@ class Trajectory:
 def simulate(  # noqa: PLR0913 - what to integrate, and how
     system: System,
     duration: float | str | tuple[float | str, float | str],
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputValue | str] | None = None,
     initial: Mapping[str, float] | ArrayLike | None = None,
     values: Mapping[str, float] | None = None,
     *,
@@ -175,7 +178,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         states = np.zeros((len(instants), 0))
     else:
 
-        def local(t: float, x: NDArray[np.float64]) -> Any:
+        def local(t: float, x: NDArray[np.float64]) -> sparse.csr_array[np.float64]:
             return slopes(system, x.tolist(), [s(t) for s in signals], values)
 
         stepping = _stepping(system, rates, local, x0, options, inputs_at)
@@ -205,7 +208,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
 def _stepping(
     system: System,
     rates: Callable[..., list[float]],
-    local: Callable[[float, NDArray[np.float64]], Any],
+    local: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]],
     x0: NDArray[np.float64],
     options: Mapping[str, Any],
     inputs_at: Inputs,
@@ -258,7 +261,11 @@ def _followed(
             old, values[k] = values[k], g(solver.t, solver.y)
             if old <= 0.0 <= values[k] or old >= 0.0 >= values[k]:
 
-                def value(t: float, g: Callable[..., float] = g, dense: Any = dense) -> float:
+                def value(
+                    t: float,
+                    g: Callable[..., float] = g,
+                    dense: Callable[[float], NDArray[np.float64]] = dense,
+                ) -> float:
                     return g(t, dense(t))
 
                 ends = solver.t_old, solver.t
@@ -311,34 +318,50 @@ def _passes_zero(system: System, name: str, passed: list[float]) -> str:
     )
 
 
-def _signal(given: Any, name: str) -> Callable[[float], float]:
+def _signal(given: InputValue, name: str) -> Callable[[float], float]:
     if callable(given):
-        return lambda t: float(given(t))
+        return partial(_value_at, given, name)
     if isinstance(given, tuple) and len(given) == 2:
-        t, y = (np.asarray(a, dtype=float) for a in given)
-        if t.shape != y.shape or t.ndim != 1 or np.any(np.diff(t) <= 0):
-            raise InputError(
-                f"input '{name}': times and values must be two equally long rows, times increasing"
-            )
+        t, y = _rows(given, name)
         return lambda s: float(np.interp(s, t, y))
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
+    if isinstance(given, Sequence) or np.ndim(given):
         raise InputError(
             f"input '{name}': expected a number, a function of time or a pair (times, values); "
             f"found {type(given).__name__}"
-        ) from None
+        )
+    value = number(given, f"input '{name}'")
     return lambda _: value
 
 
-def _rate(given: Mapping[str, Any], name: str, rate_name: str) -> Callable[[float], float]:
+def _value_at(function: Callable[[float], float], name: str, t: float) -> float:
+    value = function(t)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"input '{name}': expected a function that returns a number; at t = {t:.6g} s it returned "
+            f"{value!r:.60}"
+        ) from None
+
+
+def _rows(pair: tuple[ArrayLike, ArrayLike], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    times, values = (
+        checked_column(row, f"input '{name}', {what}")
+        for row, what in zip(pair, ("times", "values"), strict=True)
+    )
+    if times.shape != values.shape or np.any(np.diff(times) <= 0):
+        raise InputError(f"input '{name}': times and values must be two equally long rows, times increasing")
+    return times, values
+
+
+def _rate(given: Mapping[str, InputValue], name: str, rate_name: str) -> Callable[[float], float]:
     if rate_name in given:
         return _signal(given[rate_name], rate_name)
     source = given.get(name, 0.0)
     if callable(source):
         raise InputError(f"the rate of input '{name}' is needed; give it as a function under '{rate_name}'")
     if isinstance(source, tuple):
-        t, y = (np.asarray(a, dtype=float) for a in source)
+        t, y = _rows(source, name)
         slope = np.diff(y) / np.diff(t)
         return lambda s: float(
             slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)]

@@ -22,9 +22,11 @@ from bondloop.program.stepping import Stepping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from bondloop.program.expr import Expr
     from bondloop.program.input_extremes import Inputs
+    from bondloop.program.state_sizes import Coupling
     from bondloop.program.switching_functions import Key, ModeFunctions
     from bondloop.program.system import System
 
@@ -198,7 +200,7 @@ class _Stepping(Stepping):
         self.run, self.inputs_at = run, inputs_at
         names = [v.name for v in run.system.parameters_by_var]
         self._values = dict(zip(names, run.parameters, strict=True))
-        self._known: dict[Key, Any] = {}
+        self._known: dict[Key, Coupling] = {}
 
     def enter(self, t: float, x: NDArray[np.float64], until: float) -> None:
         """Go on from a point in the mode that is among its states, to some time at the latest."""
@@ -211,7 +213,7 @@ class _Stepping(Stepping):
                 self._meet(self.sizes, modes, t, x)
         self.begin(self.run.rates(modes), t, x, partial(self._slopes_in, modes))
 
-    def _slopes_in(self, modes: Key, t: float, x: NDArray[np.float64]) -> Any:
+    def _slopes_in(self, modes: Key, t: float, x: NDArray[np.float64]) -> sparse.csr_array[np.float64]:
         return mode_slopes(self.run.system, modes, x.tolist(), self.run.inputs(t)[0], self._values)
 
     def _meet(self, sizes: StateSizes, modes: Key, t: float, x: NDArray[np.float64]) -> None:

@@ -179,7 +179,7 @@ class _Writer:
         self.constants = 0
         self.curved = False
         self.lines: list[str] = []
-        self.scope: dict[str, Any] = {}
+        self.scope: dict[str, Callable[..., float]] = {}
 
     def write(self, expr: Expr) -> tuple[str, list[tuple[str, str]]]:
         """Return what a value is called, and its slopes by column."""
@@ -250,7 +250,7 @@ def _partial(name: str, count: int, place: int) -> Callable[..., float] | None:
         return None
     names = {v: f"x{i}" for i, v in enumerate(operands)}
     text = PythonText(names.__getitem__, largest_power=1)(slopes[operands[place]])
-    scope: dict[str, Any] = {**FUNCTIONS, "pow": math.pow}
+    scope: dict[str, Callable[..., float]] = {**FUNCTIONS, "pow": math.pow}
     exec(f"def partial({', '.join(names.values())}):\n    return {text}", scope)  # noqa: S102 - our own text
     function: Callable[..., float] = scope["partial"]
     return function

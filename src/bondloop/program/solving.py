@@ -7,12 +7,15 @@ therefore brought to the same size before a pivot is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
+
+    Compressed: TypeAlias = sparse.csr_array[np.float64] | sparse.csc_array[np.float64]
 
 __all__ = ["SingularError", "eliminate", "factorised", "scaled_rows_and_columns", "solve_small"]
 
@@ -102,7 +105,9 @@ def _root(size: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp2(np.round(np.log2(size) / 2)), dtype=float)
 
 
-def scaled_rows_and_columns(M: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+def scaled_rows_and_columns(
+    M: sparse.csc_array[np.float64],
+) -> tuple[sparse.csc_array[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Bring the entries of a sparse matrix to about one by powers of two; return these too."""
     from scipy import sparse
 
@@ -120,7 +125,9 @@ def scaled_rows_and_columns(M: Any) -> tuple[Any, NDArray[np.float64], NDArray[n
     return M, rows, columns
 
 
-def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
+def factorised(
+    matrix: Compressed | NDArray[np.float64],
+) -> Callable[[Any], NDArray[np.float64]]:
     """Factorise a sparse matrix; return a function that solves for a dense or sparse right-hand side."""
     from scipy import sparse
     from scipy.sparse.linalg import splu

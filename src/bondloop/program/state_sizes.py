@@ -12,14 +12,18 @@ circle without growing, and down a long chain without fading; a spring and a mas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from bondloop.program.input_extremes import Inputs
+
+    Coupling: TypeAlias = tuple[NDArray[np.float64], "_Edges"]
+    """How fast states act on each other, and how much."""
 
 __all__ = ["StateSizes", "first_sizes"]
 
@@ -66,7 +70,7 @@ class StateSizes:
         self.coupling = np.full(count, self._least), _Edges(none, none, np.zeros(0))
         """How fast states act on each other, and how much, as `couple` has worked it out."""
 
-    def couple(self, slopes: Any) -> None:
+    def couple(self, slopes: sparse.csr_array[np.float64]) -> None:
         """Take note of how states act on each other: a sparse matrix, rates by states."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
@@ -85,7 +89,7 @@ class StateSizes:
         speed = np.maximum(np.maximum(fastest, own), self._least)
         self.resume((speed, _Edges(i, j, slope / np.maximum(speed[i], speed[j]))))
 
-    def resume(self, coupling: tuple[NDArray[np.float64], _Edges]) -> None:
+    def resume(self, coupling: Coupling) -> None:
         """Take up a coupling that was worked out before."""
         self.coupling, self._settled = coupling, False
 
@@ -180,7 +184,7 @@ def _circles(edges: _Edges, circle: NDArray[np.int_]) -> NDArray[np.float64]:
 def first_sizes(
     sizes: StateSizes,
     rates: Callable[[float, NDArray[np.float64]], Sequence[float]],
-    slopes: Any,
+    slopes: sparse.csr_array[np.float64] | None,
     start: tuple[float, NDArray[np.float64]],
     inputs_at: Inputs,
 ) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.mode_merge import folded
 from bondloop.program.solving import factorised
 
 if TYPE_CHECKING:
+    import numpy as np
+    from scipy import sparse
+
     from bondloop.program.statespace import StateSpace
     from bondloop.program.switching_functions import Key
     from bondloop.program.system import System
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["mode_slopes", "slopes"]
 
 
-def slopes(system: System, x: Sequence[float], u: Sequence[float], values: Mapping[str, float] | None) -> Any:
+def slopes(
+    system: System, x: Sequence[float], u: Sequence[float], values: Mapping[str, float] | None
+) -> sparse.csr_array[np.float64]:
     """Return the slopes of the rates at a point, as a sparse matrix."""
     if system.is_linear:
         return _explicit(system.numeric(values))
@@ -26,7 +31,7 @@ def slopes(system: System, x: Sequence[float], u: Sequence[float], values: Mappi
 
 def mode_slopes(
     system: System, modes: Key, x: Sequence[float], u: Sequence[float], values: Mapping[str, float]
-) -> Any:
+) -> sparse.csr_array[np.float64]:
     """Return the same in one mode of a system that switches; those of modes are zero.
 
     Storages that follow from others are states here, as they are for a solver.
@@ -62,7 +67,7 @@ def mode_slopes(
     return csr_array((A.data, (rows, columns)), shape=(n, n))
 
 
-def _explicit(space: StateSpace) -> Any:
+def _explicit(space: StateSpace) -> sparse.csr_array[np.float64]:
     from scipy.sparse import csr_array, eye_array
 
     if (space.E - eye_array(space.E.shape[0])).nnz == 0:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from bondloop.calls import clear_calls
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.ranges import si_array
+from bondloop.program.ranges import number, si_array
 from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy import signal, sparse
 
     from bondloop.program.system import System
+
+    Matrix: TypeAlias = sparse.csr_array[Any]
+    Left = TypeVar("Left")
+    Right = TypeVar("Right")
+    Solution = TypeVar("Solution")
 
 __all__ = ["StateSpace"]
 
@@ -54,13 +60,13 @@ class StateSpace:
     (('I.momentum', 'C.displacement'), [-3.0, -3.0])
     """
 
-    E: Any
-    A: Any
-    B: Any
-    C: Any
-    D: Any
-    F: Any
-    H: Any
+    E: Matrix
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    D: Matrix
+    F: Matrix
+    H: Matrix
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -72,10 +78,10 @@ class StateSpace:
     @classmethod
     def from_blocks(  # noqa: PLR0913 - the blocks of one matrix and its names
         cls,
-        X: Any,
-        U: Any,
-        R: Any,
-        V: Any,
+        X: sparse.csr_array[np.float64],
+        U: sparse.csr_array[np.float64],
+        R: sparse.csr_array[np.float64],
+        V: sparse.csr_array[np.float64],
         dot_states: Sequence[int],
         *,
         states: Sequence[str],
@@ -124,7 +130,7 @@ class StateSpace:
         E, A, B, C, D, F, H = (sparse.csr_array(M) for M in (E, X[:n], U[:n], C, D, rates[:n], H))
         return cls(E, A, B, C, D, F, H, *names)
 
-    def _solve_E(self, right: Any) -> Any:
+    def _solve_E(self, right: sparse.csr_array[np.float64]) -> sparse.csr_array[np.float64]:
         from scipy import sparse
 
         try:
@@ -291,7 +297,7 @@ class StateSpace:
         numerator, denominator = (np.atleast_1d(np.real(np.poly(roots))) for roots in (zeros, poles))
         return np.real(gain) * numerator, denominator
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> signal.StateSpace:
         """Return a ``scipy.signal.StateSpace`` (or, with ``dt``, its discrete form)."""
         from scipy import signal
 
@@ -329,7 +335,7 @@ class StateSpace:
         return system_from_state_space(self, name)
 
 
-def _selection(columns: Sequence[int], width: int) -> Any:
+def _selection(columns: Sequence[int], width: int) -> sparse.csr_array[np.float64]:
     """Sparse matrix with a one in the given column of each row."""
     from scipy import sparse
 
@@ -338,7 +344,11 @@ def _selection(columns: Sequence[int], width: int) -> Any:
     return sparse.coo_array((np.ones(rows), place), shape=(rows, width)).tocsr()
 
 
-def _sum(M: Any, through: Any, solved: Any) -> Any:
+def _sum(
+    M: sparse.csr_array[np.float64],
+    through: sparse.csr_array[np.float64],
+    solved: sparse.csr_array[np.float64],
+) -> sparse.csr_array[np.float64]:
     """``M + through @ solved``, with what cancels to rounding made zero."""
     total = (M + through @ solved).tocoo()
     size = (abs(M) + abs(through) @ abs(solved)).tocsr()
@@ -348,7 +358,7 @@ def _sum(M: Any, through: Any, solved: Any) -> Any:
     return total.tocsr()
 
 
-def _scaled_solve(matrix: NDArray[np.complex128], right: Any) -> NDArray[np.complex128]:
+def _scaled_solve(matrix: NDArray[np.complex128], right: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Solve with rows and columns scaled to 1: pivots of flows lose digits beside stiffnesses."""
     rows = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
     columns = 1 / np.maximum(np.abs(matrix * rows[:, None]).max(axis=0, initial=0.0), 1e-300)
@@ -356,7 +366,7 @@ def _scaled_solve(matrix: NDArray[np.complex128], right: Any) -> NDArray[np.comp
     return np.asarray(scaled * columns[:, None])
 
 
-def _at_frequency(solve: Callable[[Any, Any], Any], matrix: Any, right: Any, w: float) -> Any:
+def _at_frequency(solve: Callable[[Left, Right], Solution], matrix: Left, right: Right, w: float) -> Solution:
     try:
         return solve(matrix, right)
     except (np.linalg.LinAlgError, RuntimeError):
@@ -382,9 +392,12 @@ def named_vector(
         return result
     if isinstance(given, Mapping):
         for key, value in given.items():
-            result[named_index(kind, key, names)] = float(value)
+            result[named_index(kind, key, names)] = number(value, f"{kind} '{key}'")
         return result
-    vector = np.asarray(given, dtype=float)
+    try:
+        vector = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{kind}s: expected {len(names)} numbers; found {given!r:.60}") from None
     if vector.shape != (len(names),):
         raise InputError(f"{kind}s: expected {len(names)} values, found shape {vector.shape}")
     return vector

@@ -13,6 +13,7 @@ from bondloop.program.state_sizes import StateSizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
 __all__ = ["Stepping", "fastest"]
 
@@ -84,9 +85,9 @@ class Stepping:
         self._atol = atol.tolerance if isinstance(atol, StateSizes) else atol
         self.chosen, self.method = method is None, method or EXPLICIT
         self.solver: Any = None
-        self._rates: Any = None
-        self._slopes: Callable[[float, NDArray[np.float64]], Any] | None = None
-        self._constant: Any = None
+        self._rates: Callable[[float, NDArray[np.float64]], list[float]] | None = None
+        self._slopes: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]] | None = None
+        self._constant: sparse.csr_array[np.float64] | None = None
         self._count, self._look, self._since = 0, FIRST_LOOK, 0.0
         self._begun = math.nan
         self._jump, self._jumps, self._after = 0.0, 0, 0
@@ -96,9 +97,9 @@ class Stepping:
         rates: Callable[[float, NDArray[np.float64]], list[float]],
         t: float,
         x: NDArray[np.float64],
-        slopes: Callable[[float, NDArray[np.float64]], Any],
+        slopes: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]],
         *,
-        constant: Any = None,
+        constant: sparse.csr_array[np.float64] | None = None,
     ) -> None:
         """Go on from a point.
 
@@ -188,7 +189,7 @@ class Stepping:
         self.solver = getattr(scipy.integrate, self.method)(self._rates, t, x, self.bound, **options)
 
 
-def fastest(slopes: Any) -> float:
+def fastest(slopes: sparse.csr_array[np.float64]) -> float:
     """Return the fastest rate of a motion that decays, in 1/s.
 
     >>> from scipy.sparse import csr_array

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import signal
 
     from bondloop.program.divisor import Divisor
     from bondloop.program.equations import Equations
+    from bondloop.program.input_extremes import InputValue
     from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.mode_check import HeldMode
     from bondloop.program.simulate import Trajectory
@@ -331,7 +333,7 @@ class System:
         own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
         if isinstance(given, Mapping):
             for key, value in self._in_si(given).items():
-                own[named_index("state", key, self.states)] = float(value)
+                own[named_index("state", key, self.states)] = number(value, f"state '{key}'")
             return own
         return own if given is None else named_vector("state", given, self.states)
 
@@ -348,7 +350,7 @@ class System:
             given = self._in_si({**self.input_defaults, **(given or {})})
         return named_vector("input", given, self.inputs)
 
-    def _in_si(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _in_si(self, given: Mapping[str, object]) -> dict[str, Any]:
         """Return values by path with texts as numbers; each must measure what the variable does."""
         result = dict(given)
         for name, value in given.items():
@@ -656,7 +658,7 @@ class System:
     def simulate(  # noqa: PLR0913 - what to integrate, and how
         self,
         duration: float | str | tuple[float | str, float | str],
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, InputValue | str] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
         *,
@@ -701,7 +703,7 @@ class System:
             times=times, method=method, rtol=rtol, atol=atol, max_step=max_step,
         )  # fmt: skip
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> signal.StateSpace:
         """Return a ``scipy.signal.StateSpace``."""
         return self._local(None).to_scipy()
 
@@ -748,7 +750,7 @@ class System:
         return system_from_control(plant, name)
 
 
-def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
+def is_linear(expr: Expr, parameters: Mapping[Var, object]) -> bool:
     """Whether an expression is linear and homogeneous in everything that is not a parameter.
 
     Parameters
@@ -774,5 +776,5 @@ def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
     return name == "div" and is_linear(args[0], parameters) and _constant(args[1], parameters)
 
 
-def _constant(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
+def _constant(expr: Expr, parameters: Mapping[Var, object]) -> bool:
     return all(v in parameters for v in variables(expr))

@@ -18,7 +18,7 @@ import math
 import types
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Expr, Op, Var
@@ -37,6 +37,11 @@ from bondloop.program.json_values import (
     write_variable,
 )
 from bondloop.program.tick import NOT_IN_FILES, Product, Tick
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from bondloop.program.kinds import Json
 
 __all__ = ["dump_tick", "load_tick"]
 
@@ -61,7 +66,7 @@ _OPERANDS: dict[str, tuple[int, float]] = {
 """The operations, with the least and the largest number of operands."""
 
 
-def dump_tick(tick: Tick) -> dict[str, Any]:
+def dump_tick(tick: Tick) -> dict[str, Json]:
     """Return a tick as values that :mod:`json` can write.
 
     Parameters
@@ -100,7 +105,7 @@ def dump_tick(tick: Tick) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "variables": variables, "tick": body}
 
 
-def load_tick(data: Any) -> Tick:
+def load_tick(data: object) -> Tick:
     """Return the tick that `dump_tick` wrote.
 
     Parameters
@@ -147,7 +152,7 @@ class _Writer:
     def __init__(self) -> None:
         self.indices: dict[Var, int] = {}
 
-    def write(self, hint: Any, value: Any, where: str, depth: int = 1) -> Any:
+    def write(self, hint: object, value: Any, where: str, depth: int = 1) -> Json:
         if hint is Var:
             return self.indices.setdefault(value, len(self.indices))
         if hint is Expr:
@@ -160,14 +165,14 @@ class _Writer:
             entries = enumerate(zip(_element_hints(hint, value, where), value, strict=True))
             return [self.write(h, v, f"{where}[{i}]", depth) for i, (h, v) in entries]
         _check_depth(depth, where)
-        cls: Any = type(value)
+        cls: type[DataclassInstance] = type(value)
         head = {"kind": _one_of(hint, cls.__name__, where).__name__} if _is_union(hint) else {}
         return head | {
             name: self.write(hint, getattr(value, name), f"{where}.{name}", depth + 1)
             for name, hint in _hints(cls).items()
         }
 
-    def _expression(self, expr: Expr, where: str, depth: int = 0) -> Any:
+    def _expression(self, expr: Expr, where: str, depth: int = 0) -> Json:
         if isinstance(expr, Var):
             return {"v": self.write(Var, expr, where)}
         if isinstance(expr, Const):
@@ -185,7 +190,7 @@ class _Reader:
     def __init__(self, variables: list[Var]) -> None:
         self.variables = variables
 
-    def read(self, hint: Any, data: Any, where: str, depth: int = 1) -> Any:
+    def read(self, hint: object, data: Any, where: str, depth: int = 1) -> Any:
         if hint is Var:
             if not is_whole(data) or not 0 <= data < len(self.variables):
                 raise unfit(where, f"be the index of one of {len(self.variables)} variables", data)
@@ -211,7 +216,7 @@ class _Reader:
             hint, data = _one_of(hint, kind, where), {name: d for name, d in data.items() if name != "kind"}
         return self._object(hint, data, where, depth)
 
-    def _object(self, cls: Any, data: Any, where: str, depth: int) -> Any:
+    def _object(self, cls: Any, data: object, where: str, depth: int) -> Any:
         if not isinstance(data, dict):
             raise unfit(where, f"be an object with the fields of a {cls.__name__}", data)
         _check_depth(depth, where)
@@ -223,7 +228,7 @@ class _Reader:
             values["matrix"] = read_matrix(data["matrix"], shape, f"{where}.matrix")
         return cls(**values)
 
-    def _expression(self, data: Any, where: str, depth: int = 0) -> Expr:
+    def _expression(self, data: object, where: str, depth: int = 0) -> Expr:
         if isinstance(data, dict):
             if data.keys() != {"v"}:
                 raise InputError(f"{where} has {shown(data)} where a variable is {{'v': index}}")
@@ -241,20 +246,20 @@ class _Reader:
 
 
 @cache
-def _hints(cls: Any) -> dict[str, Any]:
+def _hints(cls: type[DataclassInstance]) -> dict[str, object]:
     hints = get_type_hints(cls)
     return {f.name: hints[f.name] for f in dataclasses.fields(cls) if NOT_IN_FILES not in f.metadata}
 
 
-def _is_needed(field: dataclasses.Field[Any]) -> bool:
+def _is_needed(field: dataclasses.Field[object]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _is_union(hint: Any) -> bool:
+def _is_union(hint: object) -> bool:
     return get_origin(hint) in (types.UnionType, Union)
 
 
-def _one_of(hint: Any, kind: str, where: str) -> Any:
+def _one_of(hint: object, kind: str, where: str) -> Any:
     """Return the member of a union that is called `kind`."""
     members = {cls.__name__: cls for cls in get_args(hint)}
     if kind not in members:
@@ -262,12 +267,12 @@ def _one_of(hint: Any, kind: str, where: str) -> Any:
     return members[kind]
 
 
-def _pairs(hint: Any) -> Any:
+def _pairs(hint: object) -> object:
     """Return the type of a mapping's items."""
     return types.GenericAlias(tuple, (types.GenericAlias(tuple, get_args(hint)), ...))
 
 
-def _element_hints(hint: Any, value: Sequence[Any], where: str) -> Sequence[Any]:
+def _element_hints(hint: object, value: Sequence[object], where: str) -> Sequence[object]:
     hints = get_args(hint)
     if len(hints) == 2 and hints[1] is Ellipsis:
         return (hints[0],) * len(value)

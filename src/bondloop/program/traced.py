@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var
 from bondloop.program.numpy_functions import TRACEABLE
 from bondloop.program.refusals import refusal
 from bondloop.program.schedule import Assign
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "Traced",
@@ -97,7 +100,7 @@ class Traced:
     def __iter__(self) -> NoReturn:
         raise TypeError(f"'{self._short()}' is one number, not several")
 
-    def __array_ufunc__(self, function: np.ufunc, method: str, *values: Value, **options: Any) -> Value:
+    def __array_ufunc__(self, function: np.ufunc, method: str, *values: Value, **options: object) -> Value:
         """Let numbers and arrays of NumPy leave their operators to this class; refuse all else."""
         operate = _OPERATORS.get(function.__name__)
         if operate is None or method != "__call__" or options:
@@ -190,7 +193,7 @@ class TracedArray(np.ndarray[Any, Any]):
         return elementwise(operator.ne, self, other)
 
 
-def array_of(values: Value) -> Any:
+def array_of(values: Value) -> NDArray[np.float64] | TracedArray:
     """Return numbers and traced values as an array: of floats where no value is traced.
 
     >>> array_of([1, 2.5])
@@ -211,7 +214,7 @@ def elementwise(function: Callable[..., Value], *args: Value) -> Value:
     return array_of(result)
 
 
-def _array(value: Value) -> Any:
+def _array(value: Value) -> NDArray[np.generic]:
     if isinstance(value, (list, tuple, np.ndarray)):
         return np.asarray(value)
     held = np.empty((), dtype=object)  # NumPy would ask a traced value for its length

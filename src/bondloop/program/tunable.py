@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from bondloop.errors import InputError
 from bondloop.program.described import Described, common_unit, state_unit, stated_units
@@ -44,7 +43,7 @@ class Tunable(Described, family="tunable", alone=True):
 
     def __post_init__(self) -> None:
         for name in ("least", "most", "rate"):
-            value: Any = getattr(self, name)
+            value: float | str | None = getattr(self, name)
             if value is not None:
                 state_unit(self, name, value)
                 object.__setattr__(self, name, number(value, f"Tunable({name})"))

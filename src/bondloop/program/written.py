@@ -35,7 +35,7 @@ class Readings:
         raise AbsentError(unknown_name("entry", name, known, where=type(self).__name__))
 
 
-def called(method: Callable[..., Value], what: str, *arguments: Any) -> Value:
+def called(method: Callable[..., Value], what: str, *arguments: object) -> Value:
     """Call a method that a user wrote; an error in it becomes a sentence with its line.
 
     Parameters
@@ -91,7 +91,7 @@ def check_arguments(cls: type, expected: Mapping[str, tuple[str, ...]]) -> None:
             raise ModelError(f"{cls.__name__}.{word}: expected {wanted}; found {word}{signature}")
 
 
-def check_units(units: Any, what: str) -> None:
+def check_units(units: object, what: str) -> None:
     """Refuse units by name that are none: ``{"sum": "metre"}``.
 
     Parameters

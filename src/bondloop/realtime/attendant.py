@@ -12,7 +12,11 @@ import signal
 import socket
 import threading
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Attendant"]
 
@@ -50,7 +54,7 @@ class Attendant:
         File for `bondloop.realtime.interrupts.interrupts`: numbers of signals are written into it.
     """
 
-    def __init__(self, loop: _Stoppable, header: Any, period: float) -> None:
+    def __init__(self, loop: _Stoppable, header: NDArray[np.void], period: float) -> None:
         self._loop, self._header, self._period = loop, header, period
         self._ears, self._rope = socket.socketpair()
         self._rope.setblocking(False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import build_program, compiler
@@ -29,7 +29,7 @@ __all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_s
 LINKS = ("udp", "shm", "loopback", "none")
 """Drivers that every loop has."""
 
-_SHARED = ("platform", "shelter", "siphash", "packet", "model", "link_udp", "link_shm")
+_SHARED = ("platform", "number_options", "shelter", "siphash", "packet", "model", "link_udp", "link_shm")
 _LOOP = (
     *_SHARED,
     "links",
@@ -71,7 +71,7 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     rate: float = math.inf,
     drivers: Sequence[Path] = (),
     libraries: Sequence[str] = (),
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
     includes: Sequence[Path] = (),
 ) -> Path:
@@ -131,7 +131,7 @@ def build_pair(
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
     drivers: Sequence[Path] = (),
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Programs:
     """Build a loop and its rig; arguments as in `build_loop`.
 
@@ -158,7 +158,7 @@ def loop_sources(  # noqa: PLR0913 - each says one thing of the loop
     within: float = math.inf,
     rate: float = math.inf,
     drivers: Sequence[Path] = (),
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
 ) -> dict[str, str]:
     """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable.
@@ -190,7 +190,7 @@ def _loop_files(  # noqa: PLR0913, PLR0917 - as above
     safe: Mapping[str, float] | None,
     bounds: Mapping[str, float] | None,
     drivers: Sequence[Path],
-    about: Mapping[str, Any] | None,
+    about: Mapping[str, object] | None,
     within: float,
     rate: float,
     channels: Channels | None,

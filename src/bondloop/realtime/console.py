@@ -230,7 +230,7 @@ class Console:
         """Return limits that were tightened while the test ran, by the name of the cause."""
         return {LIMITS[p.name].replace("_", " "): p.value for p in self.parameters if p.name in LIMITS}
 
-    def _rows_around(self, step: int) -> NDArray[Any]:
+    def _rows_around(self, step: int) -> NDArray[np.void]:
         """Return the row of a tick of this run, if the ring still has it."""
         ring = self._newest
         ring.cursor = max(0, ring.written - ring.slots + 1)
@@ -241,7 +241,7 @@ class Console:
         """Return what the loop has logged since the last call; at first, all that it still has."""
         return self._log.events()
 
-    def rows(self, since: int | None = None, most: int | None = None) -> NDArray[Any]:
+    def rows(self, since: int | None = None, most: int | None = None) -> NDArray[np.void]:
         """Return rows of the telemetry, as `Ring.read` does.
 
         Parameters

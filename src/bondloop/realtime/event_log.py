@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class EventLog:
         """Events logged so far."""
         return int(self.segment.header["events_written"][0])
 
-    def read(self) -> NDArray[Any]:
+    def read(self) -> NDArray[np.void]:
         """Return the events since the last call, oldest first, as a structured array; see ``segment.h``."""
         written = self.written
         fence()
@@ -59,7 +59,7 @@ class EventLog:
         whole &= numbers >= self.written - EVENTS + 1  # the loop may have come round meanwhile
         self.lost += begin - self.cursor + int((~whole).sum())
         self.cursor = written
-        events: NDArray[Any] = copied[whole]
+        events: NDArray[np.void] = copied[whole]
         return events
 
     def events(self) -> list[Event]:
@@ -67,7 +67,7 @@ class EventLog:
         return [named(row, self.parameters) for row in self.read()]
 
 
-def named(row: Any, parameters: list[str]) -> Event:
+def named(row: np.void, parameters: list[str]) -> Event:
     """Return an event of the log in words.
 
     Parameters

@@ -7,7 +7,7 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.compile.plan import Plan
 from bondloop.errors import InputError, unknown_name
@@ -72,7 +72,7 @@ class Ends:
     bound: tuple[float, ...] = ()
     within: float = math.inf
     rate: float = math.inf
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
     recorded: int = 0
 
     @property
@@ -88,7 +88,7 @@ def computer_ends(
     bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
     rate: float = math.inf,
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
     recorded: int = 0,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.

@@ -5,8 +5,6 @@ A test compares this with what the C compiler makes of the header.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 __all__ = [
@@ -172,7 +170,7 @@ HEADER = np.dtype(
 )
 
 
-def slot_type(channels: int, slot_bytes: int | None = None) -> np.dtype[Any]:
+def slot_type(channels: int, slot_bytes: int | None = None) -> np.dtype[np.void]:
     """Return the type of one sample: what the executive says of the cycle, and all channels.
 
     Parameters

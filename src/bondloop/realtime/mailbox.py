@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import Range, number
 from bondloop.realtime.layout import BATCH, MAIL, MAIL_KEY, MAILS, WHO
 from bondloop.realtime.shared import Segment, fence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 try:
     import fcntl
@@ -218,7 +221,7 @@ class Mailbox:
         fcntl.fcntl(self.segment._file, fcntl.F_OFD_SETLK, wanted)
 
     def _put(self, mails: Sequence[tuple[int, int, float]], who: str, until: float) -> int:
-        header: Any = self.segment.header
+        header: NDArray[np.void] = self.segment.header
         before = max(int(header["mail_given"][0]), int(header["mail_taken"][0]))
         last = before + len(mails)
         while last - int(header["mail_taken"][0]) > MAILS:

@@ -131,7 +131,7 @@ class Recorder:
             words=WORDS,
         )
 
-    def _so_far(self, message: str) -> dict[str, Any]:
+    def _so_far(self, message: str) -> dict[str, object]:
         # With the run's number: if this recorder is killed, nobody writes it later.
         return {**self.about, "run": self.run_number, "status": "recording", "message": message}
 
@@ -163,7 +163,7 @@ class Recorder:
         if free < RESERVE + 2 * rows * self._row_bytes:
             raise DiskFullError(f"the disk is full: {free:,} bytes left in {self.path.parent}")
 
-    def _write(self, block: NDArray[Any]) -> None:
+    def _write(self, block: NDArray[np.void]) -> None:
         """Write rows, those of each run into a file of its own."""
         if self._first is None:
             self._first = self.before = int(block["sequence"][0]) - 1
@@ -183,7 +183,7 @@ class Recorder:
                 self._next = int(block["cycle"][at])
             begin = at
 
-    def _write_rows(self, block: NDArray[Any]) -> None:
+    def _write_rows(self, block: NDArray[np.void]) -> None:
         number = block["sequence"].astype(np.int64) - 1
         ticked = block["step"] >= 0
         retreating = ~ticked & (block["state"] >= STATES.index("retreat"))
@@ -243,14 +243,14 @@ class Recorder:
             ]
         )
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, object]:
         """Write what became of the run and close the file; return the attributes."""
         self._log(sys.maxsize)
         attributes = self._attributes()
         self.file.close(attributes)
         return attributes
 
-    def _attributes(self) -> dict[str, Any]:
+    def _attributes(self) -> dict[str, object]:
         # What the ring had overwritten before this recorder came is not lost by it: `before` tells it.
         self.lost = max(0, self.ring.lost - max(self.before, self._lost_before))
         status = self.ring.status()

@@ -44,7 +44,7 @@ class Recorders:
         What went wrong, in words.
     """
 
-    def __init__(self, segment: str, path: Path, about: Mapping[str, Any], cpu: int | None) -> None:
+    def __init__(self, segment: str, path: Path, about: Mapping[str, object], cpu: int | None) -> None:
         self.paths: list[Path] = []
         self.troubles: list[str] = []
         self._about = json.dumps(about)

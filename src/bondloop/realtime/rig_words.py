@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.hybrid.run import shown
 from bondloop.program.quantity import Role
@@ -56,7 +56,7 @@ def template(test: HybridTest, seen: Expected | None) -> str:
     toml = [f"{f'{n} = {v}':{width}}# {why}" for n, v, why in lines]
     suggested = Limits(**{n: float(v) for n, v, _ in lines if n in RATED and v != "..."})
     retreat = max(float(given.retreat), rounded_up(least_retreat(suggested, float(given.safe_position))))
-    rest: dict[str, Any] = {"release": float(given.release), "retreat": retreat}
+    rest: dict[str, float] = {"release": float(given.release), "retreat": retreat}
     rest["safe_position"] = float(given.safe_position)
     rest |= {n: getattr(given, n) for n in ("stale", "deadline") if getattr(given, n) is not None}
     power = given.power

@@ -183,7 +183,7 @@ class Ring:
         """State of the loop's lifecycle."""
         return STATES[int(self.segment.header["state"][0])]
 
-    def read(self, most: int | None = None) -> NDArray[Any]:
+    def read(self, most: int | None = None) -> NDArray[np.void]:
         """Return the samples that came since the last call, oldest first, as a structured array.
 
         Fields: ``cycle``, ``step`` (-1 where no tick was executed), ``time_ns``, ``wake_ns``, ``busy_ns``,
@@ -218,7 +218,7 @@ class Ring:
             block = block[whole]
         return block
 
-    def blocks(self, most: int) -> Iterator[NDArray[Any]]:
+    def blocks(self, most: int) -> Iterator[NDArray[np.void]]:
         """Yield what is there in blocks of at most ``most`` samples."""
         while True:
             block = self.read(most)
@@ -233,7 +233,7 @@ class Ring:
         def plain(part: Any) -> dict[str, int]:
             return {n: int(part[n]) for n in part.dtype.names if not n.startswith("spare")}
 
-        def histogram(part: Any) -> Histogram:
+        def histogram(part: np.void) -> Histogram:
             count = int(part["count"])
             mean = int(part["sum"]) / count if count else float("nan")
             return Histogram(count, mean, int(part["least"]), int(part["most"]), part["bins"].copy())

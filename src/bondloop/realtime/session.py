@@ -433,7 +433,7 @@ class Prepared:
         warning = ["the packets have no key: whoever reaches the rig's port can command it; see --key-file"]
         return [trips_in_words(self.test, self.options), *(warning if open_to_all else [])]
 
-    def _repeat(self) -> dict[str, Any]:
+    def _repeat(self) -> dict[str, object]:
         """Return how to repeat what the loop computes of what it measures."""
         tick = self.test.computer_tick
         values = {v.name: self.options.parameters.get(v.name, x) for v, x in tick.parameters.items()}
@@ -446,7 +446,7 @@ class Prepared:
             "repeat": {"tick": dump_tick(tick), "steps": self.steps, "tables": tables, "measured": measured}
         }
 
-    def _about(self, link: str) -> dict[str, Any]:
+    def _about(self, link: str) -> dict[str, object]:
         """Return what the recorder writes into the file beside the samples."""
         options = self.options
         return {

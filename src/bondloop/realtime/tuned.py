@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.hybrid.tunables import allowed
 from bondloop.program.tunable import Tunable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["about_parameter"]
 
 
-def about_parameter(tick: Tick, parameter: Var) -> dict[str, Any]:
+def about_parameter(tick: Tick, parameter: Var) -> dict[str, object]:
     """Return what the telemetry's metadata says of a parameter, beside its name.
 
     Parameters

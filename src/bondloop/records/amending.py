@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from bondloop.records.columns import fixed_texts
 from bondloop.records.hdf5 import read_run
@@ -13,7 +12,7 @@ from bondloop.records.hdf5 import read_run
 __all__ = ["amend_run"]
 
 
-def amend_run(path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
+def amend_run(path: str | os.PathLike[str], more: Mapping[str, object]) -> None:
     """Add attributes to a run file that nobody writes any more, or replace them.
 
     Parameters

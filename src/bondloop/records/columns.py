@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def write_columns(file: h5py.File, record: Record) -> None:
             table[first : first + LARGE, number] = values[first : first + LARGE]
 
 
-def options_for(rows: int, *width: int) -> dict[str, Any]:
+def options_for(rows: int, *width: int) -> dict[str, object]:
     """Return how a dataset of so many rows is kept in the file of a finished run.
 
     Parameters

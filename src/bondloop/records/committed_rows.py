@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
 
 __all__ = ["CommittedRows"]
 
@@ -23,7 +26,7 @@ class CommittedRows:
         How many were written, and how many of them count.
     """
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: h5py.Group) -> None:
         self._committed = group.create_dataset("committed", data=np.int64(0))
         self.rows = self.rows_committed = 0
 

@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.records.committed_rows import CommittedRows
 
 if TYPE_CHECKING:
+    import h5py
     from numpy.typing import NDArray
 
 __all__ = ["COLUMNS", "MOST", "EventTable"]
@@ -40,7 +41,7 @@ class EventTable(CommittedRows):
         Events that came when the table was full.
     """
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: h5py.Group) -> None:
         self._columns = {
             name: group.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(CHUNK,))
             for name, kind in COLUMNS.items()
@@ -49,7 +50,7 @@ class EventTable(CommittedRows):
         super().__init__(group)
         self.left_out = 0
 
-    def append(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def append(self, events: Sequence[Mapping[str, object]]) -> None:
         """Append events, each with a value for every column; they count from the next commit on."""
         kept = events[: max(0, MOST - self.rows)]
         self.left_out += len(events) - len(kept)
@@ -62,6 +63,6 @@ class EventTable(CommittedRows):
         self.rows = end
 
 
-def _column(values: Sequence[Any], kind: str) -> NDArray[Any]:
+def _column(values: Sequence[object], kind: str) -> NDArray[Any]:
     texts = [v.encode()[: np.dtype(kind).itemsize] if isinstance(v, str) else v for v in values]
     return np.array(texts, dtype=kind)

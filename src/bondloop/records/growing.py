@@ -22,6 +22,7 @@ from bondloop.records.hdf5 import FORMAT, SCHEMA
 from bondloop.records.replacing import appearing
 
 if TYPE_CHECKING:
+    import h5py
     from numpy.typing import NDArray
 
     from bondloop.program.quantity import Meaning
@@ -85,8 +86,8 @@ class GrowingRun:
         cycle: Mapping[str, str],
         *,
         rate: float,
-        description: Mapping[str, Any] | None = None,
-        attributes: Mapping[str, Any] | None = None,
+        description: Mapping[str, object] | None = None,
+        attributes: Mapping[str, object] | None = None,
         meanings: Mapping[str, Meaning] | None = None,
         words: Mapping[str, Mapping[int, str]] | None = None,
     ) -> None:
@@ -113,8 +114,8 @@ class GrowingRun:
         units: Mapping[str, str],
         cycle: Mapping[str, str],
         rate: float,
-        description: Mapping[str, Any],
-        given: Mapping[str, Any],
+        description: Mapping[str, object],
+        given: Mapping[str, object],
         meanings: Mapping[str, Meaning],
         words: Mapping[str, Mapping[int, str]],
     ) -> None:
@@ -184,13 +185,13 @@ class GrowingRun:
             for table in tables:
                 table.commit()
 
-    def close(self, attributes: Mapping[str, Any]) -> None:
+    def close(self, attributes: Mapping[str, object]) -> None:
         """Commit, replace the attributes, and close the file."""
         self.commit()
         self.revise(attributes)
         self._file.close()
 
-    def revise(self, attributes: Mapping[str, Any]) -> None:
+    def revise(self, attributes: Mapping[str, object]) -> None:
         """Replace the attributes, for all who read the file from now on."""
         text = json.dumps(dict(attributes)).encode()
         if len(text) > self._room:
@@ -215,8 +216,8 @@ _ABANDONED: list[GrowingRun] = []
 class _Part(CommittedRows):
     """Time, channels and cycles of one part of the file."""
 
-    def __init__(self, group: Any, width: int, cycle: Mapping[str, str], chunk: int) -> None:
-        def dataset(where: Any, name: str, kind: str, *columns: int) -> Any:
+    def __init__(self, group: h5py.Group, width: int, cycle: Mapping[str, str], chunk: int) -> None:
+        def dataset(where: h5py.Group, name: str, kind: str, *columns: int) -> h5py.Dataset:
             return where.create_dataset(
                 name,
                 shape=(0, *columns),
@@ -246,7 +247,7 @@ class _Part(CommittedRows):
         here, there = h5s.create_simple((count,)), h5s.create_simple((end,))
         there.select_hyperslab((begin,), (count,))
 
-        def put(dataset: Any, rows: NDArray[Any]) -> None:
+        def put(dataset: h5py.Dataset, rows: NDArray[Any]) -> None:
             dataset.id.set_extent((end,))
             dataset.id.write(here, there, rows)
 
@@ -281,5 +282,5 @@ class _Cycles(Mapping[str, "NDArray[Any]"]):
         return len(self._part.cycle)
 
 
-def _status(attributes: Mapping[str, Any]) -> Any:
+def _status(attributes: Mapping[str, object]) -> NDArray[np.bytes_]:
     return np.array(str(attributes.get("status", "")).encode(), dtype="S32")

@@ -151,7 +151,7 @@ def read_events(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+def _opened(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
     import h5py
 
     if not Path(path).is_file():
@@ -175,7 +175,7 @@ def _committed(group: h5py.Group) -> int | None:
 
 
 def _read(
-    file: Any, path: str, wanted: list[str] | None, part: str, rows: tuple[int, int] | None = None
+    file: h5py.File, path: str, wanted: list[str] | None, part: str, rows: tuple[int, int] | None = None
 ) -> Record:
     import h5py
 
@@ -216,7 +216,7 @@ def _read(
         raise InputError(f"{path}: {error}") from error
 
 
-def _json(file: Any, name: str, faults: list[str]) -> dict[str, Any]:
+def _json(file: h5py.File, name: str, faults: list[str]) -> dict[str, Any]:
     import h5py
 
     dataset = own_item(file, name)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from bondloop.measurements.own_process import answer_of, give_answer
 from bondloop.program.quantity import Meaning
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.records.record import Record
 
 __all__ = ["read_isolated"]
@@ -57,7 +59,7 @@ def _child(path: str, channels: str, limit: str) -> None:
 
     from bondloop.records.hdf5 import read_run
 
-    def read() -> tuple[dict[str, Any], list[Any]]:
+    def read() -> tuple[dict[str, object], list[NDArray[np.float64]]]:
         record = read_run(path, json.loads(channels))
         return {
             "size": record.time.size,

@@ -55,7 +55,7 @@ def _child(path: str, limit: str) -> None:
 
     from bondloop.records.hdf5 import read_cycles, read_events
 
-    def read() -> tuple[dict[str, Any], list[Any]]:
+    def read() -> tuple[dict[str, object], list[NDArray[np.float64]]]:
         try:
             cycles = read_cycles(path)
         except InputError:  # a rehearsal has none
@@ -70,7 +70,7 @@ def _child(path: str, limit: str) -> None:
     give_answer(limit, read)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return what JSON can say."""
     return value.item() if isinstance(value, np.generic) else value
 

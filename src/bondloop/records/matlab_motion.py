@@ -96,7 +96,7 @@ def read_matlab_motion(
     return plausible(motion, str(path), time_said=time_unit is not None)
 
 
-def _unit_texts(content: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+def _unit_texts(content: Mapping[str, object], depth: int = 0) -> Iterator[str]:
     """Yield what texts called unit or units say."""
     for name, value in content.items():
         if isinstance(value, dict) and depth < DEEPEST:
@@ -105,7 +105,7 @@ def _unit_texts(content: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield value.strip()
 
 
-def _numbers(content: Mapping[str, Any], within: Place = ()) -> Iterator[tuple[Place, Array]]:
+def _numbers(content: Mapping[str, object], within: Place = ()) -> Iterator[tuple[Place, Array]]:
     """Yield all real numbers by name, after those of the structures in which they stand."""
     for name, value in content.items():
         if isinstance(value, dict):
@@ -126,10 +126,10 @@ def _version_7_3(path: Path) -> dict[Place, Array]:
         return dict(_numbers(_datasets(file, 0)))
 
 
-def _datasets(group: h5py.Group, depth: int) -> dict[str, Any]:
+def _datasets(group: h5py.Group, depth: int) -> dict[str, object]:
     import h5py
 
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, item in own_items(group):
         if name in ASIDE:
             continue

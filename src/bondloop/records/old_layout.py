@@ -6,7 +6,7 @@ Opening a dataset costs half a millisecond, and there may be a thousand. No long
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def row_of_numbers(
     return values
 
 
-def text_of(value: Any) -> str | None:
+def text_of(value: object) -> str | None:
     """Return what an attribute or a dataset says, if it is text.
 
     >>> text_of(b"m/s"), text_of("m/s"), text_of(3)

@@ -256,7 +256,7 @@ class Record:
         return to_dataset(self)
 
 
-def _samples(what: str, values: Any, size: int | None, faults: list[str]) -> NDArray[np.float64] | None:
+def _samples(what: str, values: object, size: int | None, faults: list[str]) -> NDArray[np.float64] | None:
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "fiub":
@@ -288,7 +288,7 @@ def _printable(text: str) -> bool:
     return all(character.isprintable() for character in text)
 
 
-def _plain(what: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(what: str, value: Mapping[str, object]) -> dict[str, Any]:
     """Return a deep copy as JSON would bring it back, so that a saved run equals the one in memory."""
     try:
         copy = json.loads(json.dumps(value, default=_numpy_plain))
@@ -299,7 +299,7 @@ def _plain(what: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def _numpy_plain(value: Any) -> Any:
+def _numpy_plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, os.PathLike):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bondloop
 from bondloop.report.literature import OWN, SOURCES, WORKS
@@ -45,7 +45,7 @@ def cite(source: Rehearsable | Run) -> str:
     return "\n\n".join([own, *(WORKS[key].bibtex(key) for key in works_of(described))])
 
 
-def works_of(description: Mapping[str, Any]) -> list[str]:
+def works_of(description: Mapping[str, object]) -> list[str]:
     """Return the keys of the works behind what a description names, each once, in its order.
 
     Parameters
@@ -64,7 +64,7 @@ def works_of(description: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(value: object) -> Iterator[str]:
     """Yield every text of a description, but those of the recorded tick."""
     if isinstance(value, str):
         yield value

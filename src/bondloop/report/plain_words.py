@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
 
 from bondloop.program.described import Parameter
 from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, plain
@@ -25,7 +24,7 @@ SIZES = frozenset({"amplitude", "bias", "level", "offset", "peak", "range", "rms
 """Numbers of a signal or an imperfection that measure what the signal does."""
 
 
-def told(description: Any, unit: str = "", *, inside: bool = False) -> str:
+def told(description: object, unit: str = "", *, inside: bool = False) -> str:
     """Say in words what a description is of.
 
     Parameters
@@ -47,7 +46,7 @@ def told(description: Any, unit: str = "", *, inside: bool = False) -> str:
     return _told(description, unit, inside=inside)
 
 
-def _told(description: Any, unit: str, *, inside: bool) -> str:
+def _told(description: object, unit: str, *, inside: bool) -> str:
     if isinstance(description, list):
         return several(description, unit, _told)
     if not isinstance(description, Mapping):
@@ -71,7 +70,7 @@ def _told(description: Any, unit: str, *, inside: bool) -> str:
     return f"{words} ({inner})" if inside else f"{words}: {inner}"
 
 
-def _kind(description: Mapping[str, Any]) -> Kind | None:
+def _kind(description: Mapping[str, object]) -> Kind | None:
     """Return the kind that the first entry of a description names."""
     family = next(iter(description), "")
     name = description.get(family)
@@ -80,7 +79,7 @@ def _kind(description: Mapping[str, Any]) -> Kind | None:
     return FAMILIES[family].get(name) or Kind(family, name, dict)
 
 
-def _arguments(kind: Kind, description: Mapping[str, Any], unit: str) -> list[str]:
+def _arguments(kind: Kind, description: Mapping[str, object], unit: str) -> list[str]:
     """Return what a thing was made with: each argument with its value, without those that say nothing."""
     said = []
     for name, value in list(description.items())[1:]:
@@ -107,7 +106,7 @@ def _arguments(kind: Kind, description: Mapping[str, Any], unit: str) -> list[st
     return said
 
 
-def _default(kind: Kind, name: str) -> Any:
+def _default(kind: Kind, name: str) -> object:
     """Return what an argument is where nobody says anything, described."""
     if kind.make is dict or name not in kind.parameters:
         return None
@@ -123,7 +122,7 @@ def _alone(name: str) -> Kind | None:
     return only[0] if len(only) == 1 and only[0].alone else None
 
 
-def _is_idle(kind: Kind, value: Any) -> bool:
+def _is_idle(kind: Kind, value: object) -> bool:
     """Whether a default value need not be told."""
     return kind.family in QUIET or value == 0
 
@@ -137,7 +136,7 @@ def _unit_of(kind: Kind, name: str) -> str:
     return "" if unit == "1" else unit
 
 
-def _plain_value(value: Any, unit: str) -> str:
+def _plain_value(value: object, unit: str) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, (int, float)):

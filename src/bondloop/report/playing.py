@@ -98,7 +98,7 @@ def write_play(
 
 def _variant(
     test: HybridTest, seconds: float | str | None, wanted: Mapping[str, tuple[float, float] | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return all that the page needs to know of a test."""
     tick, signals = test.tick, test.tables
     steps = steps_of(run_length(seconds or test.seconds or 20.0), test.period)
@@ -144,7 +144,7 @@ def _pairs(tick: Tick) -> list[dict[str, int | None]]:
     return found
 
 
-def _parameters(tick: Tick, wanted: Mapping[str, tuple[float, float] | None]) -> list[dict[str, Any]]:
+def _parameters(tick: Tick, wanted: Mapping[str, tuple[float, float] | None]) -> list[dict[str, object]]:
     """Return the parameters with their values, and those that have a slider with its ends."""
     names = [v.name for v in tick.parameters]
     for name in wanted:
@@ -197,7 +197,7 @@ def _doubles(values: NDArray[np.float64]) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def _page(name: str, variants: Mapping[str, dict[str, Any]]) -> str:
+def _page(name: str, variants: Mapping[str, dict[str, object]]) -> str:
     parts = files("bondloop.report")
     style, body = (parts.joinpath(f).read_text(encoding="utf-8") for f in ("play.css", "play.html"))
     script = "\n".join(parts.joinpath(f).read_text(encoding="utf-8") for f in SCRIPTS)

@@ -16,7 +16,7 @@ OWN = ("loopback", "none")
 """Links behind which nothing but the emulated rig can be."""
 
 
-def link_of(description: Mapping[str, Any]) -> str:
+def link_of(description: Mapping[str, object]) -> str:
     """Return where the rig of a run was; empty for a rehearsal."""
     settings = description.get("realtime")
     return str(settings.get("link", "")) if isinstance(settings, Mapping) else ""

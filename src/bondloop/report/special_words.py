@@ -23,7 +23,7 @@ FEW = 6
 class Tell(Protocol):
     """Says what a description is of, with the unit of what a signal measures."""
 
-    def __call__(self, description: Any, unit: str, *, inside: bool) -> str:
+    def __call__(self, description: object, unit: str, *, inside: bool) -> str:
         """Return the words."""
 
 

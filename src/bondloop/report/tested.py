@@ -46,7 +46,7 @@ BELOW = {"actuators": "actuator", "drive": "drive", "coupler": "coupling", "sens
 
 
 def parts(
-    description: Mapping[str, Any],
+    description: Mapping[str, object],
     test: Rehearsable | None = None,
     units: Mapping[str, str] | None = None,
 ) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def parts(
 
 
 def _rows(
-    description: Mapping[str, Any], test: Rehearsable | None, units: Mapping[str, str]
+    description: Mapping[str, object], test: Rehearsable | None, units: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for key in ("structure", "numerical"):
         if description.get(key):
@@ -99,7 +99,7 @@ def _rows(
     yield "reference", _reference(description.get("reference"), description.get("structure"))
 
 
-def _signal(signal: Any, unit: str) -> str:
+def _signal(signal: object, unit: str) -> str:
     """Say a signal, and on which degrees of freedom it acts where it is said with it."""
     if isinstance(signal, list) and len(signal) == 2 and isinstance(signal[1], Mapping):
         loads = [f"{told(_without_empty(factor))} times on {dof}" for dof, factor in signal[1].items()]
@@ -107,7 +107,7 @@ def _signal(signal: Any, unit: str) -> str:
     return told(_without_empty(signal), unit)
 
 
-def _structure(description: Any, model: Model | None) -> str:
+def _structure(description: object, model: Model | None) -> str:
     """Say what the structure is and what it is made of."""
     counted = "" if model is None else _counted(model)
     words = told(_without_empty(description), inside=bool(counted))
@@ -168,7 +168,7 @@ def _plural(word: str) -> str:
     return f"{head}{'es' if head.endswith('s') else 's'}{of or ''}{rest}"
 
 
-def _rig(description: Mapping[str, Any], test: Rehearsable | None) -> Iterator[tuple[str, str]]:
+def _rig(description: Mapping[str, object], test: Rehearsable | None) -> Iterator[tuple[str, str]]:
     """Say what stood on the rig, what moved it and what measured it."""
     rig = _without_empty(description.get("rig"))
     if not rig:
@@ -189,13 +189,13 @@ def _rig(description: Mapping[str, Any], test: Rehearsable | None) -> Iterator[t
             yield f"{word} {number}" if several and len(value) > 1 else word, _told_below(key, one)
 
 
-def _told_below(key: str, value: Any) -> str:
+def _told_below(key: str, value: object) -> str:
     if key == "sensors" and isinstance(value, Mapping):
         return "; ".join(f"{name}: {_sensor(sensor)}" for name, sensor in value.items())
     return told(value)
 
 
-def _sensor(sensor: Any) -> str:
+def _sensor(sensor: object) -> str:
     """Say what is wrong with a sensor; its imperfections measure what it does."""
     unit = sensor.get("unit", "") if isinstance(sensor, Mapping) else ""
     faults = sensor.get("imperfections") if isinstance(sensor, Mapping) else None
@@ -245,7 +245,7 @@ def units_of_parameters(test: Rehearsable | None) -> dict[str, str]:
         return {}
 
 
-def _reference(part: Any, structure: Any) -> str:
+def _reference(part: object, structure: object) -> str:
     """Say what the test is compared with, and where."""
     if not isinstance(part, Mapping):
         return "the complete structure" if part else ""
@@ -261,7 +261,7 @@ def _bounded(text: str) -> str:
     return f"{text[:LONGEST].rpartition(', ')[0]}, ... (in full below, as a file)"
 
 
-def _without_empty(part: Any) -> Any:
+def _without_empty(part: object) -> Any:
     """Return a description without the entries that say nothing."""
     if isinstance(part, Mapping):
         inner = {key: _without_empty(value) for key, value in part.items()}

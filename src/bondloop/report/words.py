@@ -60,10 +60,14 @@ def _where_it_ran(run: Run) -> str:
     return f"rehearsal: in real time, on an {'FMU as its' if fmu else 'emulated'} rig"
 
 
-def _served(run: Run) -> Mapping[str, Any]:
+def _served(run: Run) -> Mapping[str, object]:
     """Return what a run that another program led says of that program; empty where none did."""
-    served = run.record.attributes.get("served")
-    return served if isinstance(served, Mapping) else {}
+    return _table(run.record.attributes.get("served"))
+
+
+def _table(entry: object) -> Mapping[str, Any]:
+    """Return a table of a file; an empty one for what is none, for a file may have been edited."""
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def _who_and_what(run: Run) -> list[tuple[str, str]]:
@@ -83,7 +87,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     record, attributes = run.record, run.record.attributes
     rate = record.description.get("rate")
     length = float(run.time[-1]) if len(run.time) else 0.0
-    versions = attributes.get("versions", {})
+    versions = _table(attributes.get("versions"))
     said = [str(attributes[key]) for key in ("status", "message") if attributes.get(key)]
     outcome = ": ".join(part.removeprefix("finished ") for part in said)  # "completed: 1001 steps in 0.1 s"
     rows = [
@@ -102,7 +106,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 
 def parameter_rows(
-    description: Mapping[str, Any], units: Mapping[str, str] | None = None, *, in_force: bool = True
+    description: Mapping[str, object], units: Mapping[str, str] | None = None, *, in_force: bool = True
 ) -> list[tuple[str, ...]]:
     """Return the parameters that were in force, two to a row; the reference's are those of the structure.
 
@@ -119,7 +123,7 @@ def parameter_rows(
     >>> parameter_rows(made), parameter_rows(made, in_force=False)
     ([('a.mass', '2', '', '')], [('rig.k', '1', '', '')])
     """
-    values, other = description.get("parameters") or {}, bool(other_rig(description))
+    values, other = _table(description.get("parameters")), bool(other_rig(description))
     chosen = {
         name: value
         for name, value in values.items()
@@ -167,9 +171,9 @@ def limits_used(run: Run) -> list[tuple[str, str, str, str]]:
     A test's limits are those of what is, an interlock's those of what it measures.
     """
     record, rows = run.record, []
-    interlock = record.description.get("interlock") or {}
-    watched = {k: v for k, v in (interlock.get("limits") or {}).items() if v is not None}
-    limits = {**(record.description.get("limits") or {}), **watched}
+    interlock = _table(record.description.get("interlock"))
+    watched = {k: v for k, v in _table(interlock.get("limits")).items() if v is not None}
+    limits = {**_table(record.description.get("limits")), **watched}
     for name, kind in LIMITED.items():
         bound = limits.get(name)
         roles = (Role.ACTUAL, Role.MEASURED) if name in watched else (Role.ACTUAL,)
@@ -185,7 +189,7 @@ def limits_used(run: Run) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def event_rows(events: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+def event_rows(events: Sequence[Mapping[str, object]]) -> list[tuple[str, ...]]:
     """Return rows of what happened to a loop: when, what, old and new value, who; the last of many.
 
     >>> event_rows(
@@ -229,7 +233,7 @@ def differences(runs: Sequence[Run]) -> list[list[str]]:
     ]
 
 
-def _flat(value: Any, path: str = "") -> dict[str, str]:
+def _flat(value: object, path: str = "") -> dict[str, str]:
     """Return a description as texts by path, but for the recorded tick and what follows from the rest."""
     if isinstance(value, Mapping):
         found: dict[str, str] = {}

@@ -135,6 +135,11 @@ class Emulated(Described, member_of="rig"):
     __repr__ = brief
 
     def __post_init__(self) -> None:
+        if not isinstance(self.physical, Model):
+            raise InputError(
+                "Emulated(physical): expected the physical half of a cut, as model.cut('m2 >> m3')[1] gives "
+                f"it, or bondloop.rigs.mounted(device); found {self.physical!r:.60}"
+            )
         if not isinstance(self.sensors, Mapping):
             raise InputError(
                 "Emulated(sensors): expected sensors by what they measure, such as {'force': "
@@ -163,7 +168,7 @@ class Emulated(Described, member_of="rig"):
         """Whether something of its sensors or its drive was given in a unit, which its equations must fit."""
         return any(part.value_unit for part in (*self.sensors.values(), *self.drive))
 
-    def actuator_list(self) -> list[Any]:
+    def actuator_list(self) -> list[TransferSystem]:
         """Return the transfer systems as a list."""
         return list(self.actuators) if isinstance(self.actuators, (list, tuple)) else [self.actuators]
 
@@ -233,7 +238,7 @@ class Emulated(Described, member_of="rig"):
             commands += own
         return self._finish(system, commands, forces, velocities, prefix, excited)
 
-    def _composed(self, actuators: list[Any], prefix: str, excited: Sequence[str]) -> RigSystem:
+    def _composed(self, actuators: list[TransferSystem], prefix: str, excited: Sequence[str]) -> RigSystem:
         """Connect transfer systems given as equations to the specimen's equations."""
         several = len(actuators) > 1
         specimen = prefixed(self.physical.compile(), f"{prefix}specimen.")

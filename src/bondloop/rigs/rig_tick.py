@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
 from bondloop.program.block import Context
@@ -19,6 +19,7 @@ from bondloop.rigs.sensor import Sensor
 
 if TYPE_CHECKING:
     from bondloop.rigs.emulated import Emulated, RigSystem
+    from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["MEASURED", "SEED", "RigBlock", "indexed", "rig_tick"]
 
@@ -175,7 +176,9 @@ class RigBlock:
         """Return what drives the rig beside its commands, at a part of the tick that has passed."""
         return {u: self.excited(u, passed) for u in self.rig.excitations} if self.excited else {}
 
-    def _through(self, chain: Sequence[Any], value: Expr, name: str, first: int, i: int) -> list[Step]:
+    def _through(
+        self, chain: Sequence[Imperfection], value: Expr, name: str, first: int, i: int
+    ) -> list[Step]:
         contexts = [
             Context(
                 f"{name}.{k}",

@@ -70,7 +70,7 @@ class Sensor(Imperfection):
         return Chain(self.imperfections).apply(value, context)
 
 
-def checked_sensor(sensor: Any, what: str) -> Sensor:
+def checked_sensor(sensor: object, what: str) -> Sensor:
     """Return a sensor; refuse what is none, and say how to make one of it.
 
     >>> checked_sensor(Noise("1 N"), "sensor")
@@ -175,7 +175,13 @@ for _make, _unit in ((LoadCell, "N"), (LVDT, "m")):  # so that every fault of a 
 
 
 def _transducer(
-    unit: str, span: Any, noise: Any, typical: float, bits: int, linearity: Any, bandwidth: Any
+    unit: str,
+    span: float | str,
+    noise: float | str | None,
+    typical: float,
+    bits: int,
+    linearity: float | str,
+    bandwidth: float | str | None,
 ) -> Sensor:
     full = number(span, "range", unit)
     noise = None if noise is None else number(noise, "noise", unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Specimen:
         return made
 
     @classmethod
-    def _of(cls, system: System, names: list[str], forces: list[Expr], matrices: Any) -> Specimen:
+    def _of(cls, system: System, names: list[str], forces: list[Expr], matrices: Matrices) -> Specimen:
         by_name = dict(zip(system.inputs, system.input_vars, strict=True))
         motions = tuple({w: by_name[f"{d}.{w}"] for w in WORDS if f"{d}.{w}" in by_name} for d in names)
         return cls(system, motions, tuple(forces), matrices, tuple(names))

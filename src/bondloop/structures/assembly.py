@@ -15,6 +15,7 @@ from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
 from bondloop.structures.ground_motion import rigid_motion
 
 if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
 __all__ = ["Assembly", "assemble_all", "element_blocks"]
@@ -46,16 +47,16 @@ class Assembly:
         The share of K that axial forces have in it, shape (n, n); None without `Structure.p_delta`.
     """
 
-    M: Any
-    C: Any
-    K: Any
+    M: Sparse
+    C: Sparse
+    K: Sparse
     names: tuple[str, ...]
     codes: Array
     held: Array
     rows: list[list[tuple[int, float]]]
     T: Any
     free: Array
-    G: Any = None
+    G: Sparse | None = None
 
     @property
     def free_names(self) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ class Assembly:
                 )
         return r
 
-    def reduced(self, matrix: Any) -> Any:
+    def reduced(self, matrix: Sparse) -> Any:
         """Return TᵀAT."""
         if self.T.nnz == len(self.free):
             return matrix[self.free][:, self.free]
@@ -160,12 +161,12 @@ def _entries(codes: Array, block: Array) -> Entries:
     return i[kept], j[kept], block[kept]
 
 
-def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
+def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Sparse:
     """One matrix from the blocks of some elements."""
     return _summed([_entries(codes, getattr(blocks, part)) for _, codes, blocks in groups], number, n)
 
 
-def summed_entries(found: list[tuple[Array, Array]], codes: Array, count: int) -> Any:
+def summed_entries(found: list[tuple[Array, Array]], codes: Array, count: int) -> Sparse:
     """One matrix over some degrees of freedom from places and matrices of elements.
 
     Parameters
@@ -182,7 +183,7 @@ def summed_entries(found: list[tuple[Array, Array]], codes: Array, count: int) -
     return _summed([_entries(places, block) for places, block in found], number, len(codes))
 
 
-def _summed(found: list[Entries], number: Array, n: int) -> Any:
+def _summed(found: list[Entries], number: Array, n: int) -> Sparse:
     """One matrix from the entries of elements.
 
     An entry that two elements cancel stays stored as zero: da Silva's network has a spring there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bondloop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bondloop.bondgraph.parts import Part
+    from bondloop.bondgraph.parts import Part, Terminal
     from bondloop.structures.elements.base import Number
     from bondloop.structures.forms import StructureModel
     from bondloop.structures.structure import Structure
@@ -52,7 +52,7 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
     >>> sorted(p for p in model.compile().parameters if p.startswith("brace"))[:2]
     ['brace.hardening', 'brace.isotropic']
     """
-    given: Any = device
+    given: object = device
     if not isinstance(given, OdeSpecimen) or given.interfaces != 1:
         raise InputError(f"attach: expected a device with one interface; found {device!r:.60}")
     try:
@@ -180,7 +180,9 @@ def _put(model: StructureModel, name: str, part: Part) -> None:
     model._device_parts.append(name)
 
 
-def _bond_along(model: StructureModel, name: str, port: Any, weights: Mapping[str, float]) -> None:
+def _bond_along(
+    model: StructureModel, name: str, port: Part | Terminal, weights: Mapping[str, float]
+) -> None:
     """Bond a port of an element to the sum of weights times degrees of freedom."""
     junctions = [model.junction(dof) for dof in weights]
     stretch = Zero()

@@ -13,6 +13,7 @@ from bondloop.structures.dofs import dof_domain
 from bondloop.structures.reading import MOTIONS, Maker, Reading, single
 
 if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array
     from bondloop.structures.storeys import ShearBuilding
 
 __all__ = ["building_readings"]
@@ -48,16 +49,16 @@ def building_readings(building: ShearBuilding, weigh: Weigh) -> Iterator[tuple[s
     yield "base.shear_x", partial(_base, weigh, building, floors[0])
 
 
-def _read(weigh: Weigh, quantity: Quantity, word: str, row: Any) -> Reading:
+def _read(weigh: Weigh, quantity: Quantity, word: str, row: Array) -> Reading:
     return single(quantity, word, weigh(row))
 
 
-def _absolute(weigh: Weigh, row: Any) -> Reading:
+def _absolute(weigh: Weigh, row: Array) -> Reading:
     quantity = dof_domain("floor.ux").acceleration
     return single(quantity, "acceleration", weigh(row), {"ux": 1.0})
 
 
-def _base(weigh: Weigh, building: ShearBuilding, first: Any) -> Reading:
+def _base(weigh: Weigh, building: ShearBuilding, first: Array) -> Reading:
     """Return what spring and dashpot of the first storey pass to the ground."""
     k = float(building.stiffnesses[0])
     c = 0.0 if building.dampings is None else float(building.dampings[0])

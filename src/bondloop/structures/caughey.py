@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.structures.elements.base import Number
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["caughey"]
 
@@ -62,13 +63,13 @@ def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
     a = np.asarray(np.linalg.solve(np.vander(x, increasing=True), 2 * zeta * omega), dtype=np.float64)
     _refuse_negative(a, scale, matrices)
     step = sparse.diags_array(1 / masses) @ matrices.K / scale**2
-    C: Any = a[-1] * matrices.M
+    C: Sparse = a[-1] * matrices.M
     for coefficient in a[-2::-1]:  # Horner's scheme
         C = coefficient * matrices.M + C @ step
     return Matrices(matrices.M, matrices.C + (C + C.T) / 2, matrices.K, matrices.dofs)
 
 
-def _checked(ratios: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _checked(ratios: object) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not isinstance(ratios, Mapping) or not 2 <= len(ratios) <= MOST:
         raise InputError(
             f"caughey(ratios): expected two to {MOST} ratios by frequency, {{1.0: 0.05, 5.0: 0.05}}; found "

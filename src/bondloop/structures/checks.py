@@ -12,6 +12,7 @@ from bondloop.structures.elements.base import DOFS, Array, Member
 from bondloop.structures.factor import factor
 
 if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
 __all__ = ["free_motions", "lonely_masses", "raise_faults", "refuse_mechanism", "structure_faults"]
@@ -157,7 +158,7 @@ def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def refuse_mechanism(name: str, K: Any, dofs: tuple[str, ...], xyz: Array) -> None:
+def refuse_mechanism(name: str, K: Sparse, dofs: tuple[str, ...], xyz: Array) -> None:
     """Raise if there are motions without stiffness, and say what they move."""
     motions = free_motions(K, dofs, float(np.linalg.norm(np.ptp(xyz, axis=0))) or 1.0)
     if motions:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.program.described import Described
+from bondloop.program.described import Described, number
 from bondloop.structures.elements.base import DOFS, Array
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["Constraint", "RigidFloor", "eliminate", "floor_rows"]
 
@@ -29,6 +32,10 @@ class Constraint(Described, member_of="constraint"):
     terms: tuple[tuple[str, float], ...]
     lenient: bool = False
     """Whether to leave out a constraint on a degree of freedom that does not exist, rather than refuse it."""
+
+    def __post_init__(self) -> None:
+        terms = tuple((dof, number(c, f"Constraint(terms) of {dof}", "1", "m")) for dof, c in self.terms)
+        object.__setattr__(self, "terms", terms)
 
     @property
     def label(self) -> str:
@@ -64,7 +71,7 @@ def floor_rows(
             yield ((6 * s + normal, 1.0), (6 * m + normal, -1.0))
 
 
-def eliminate(rows: Sequence[Sequence[tuple[int, float]]], held: Array) -> tuple[Any, Array]:
+def eliminate(rows: Sequence[Sequence[tuple[int, float]]], held: Array) -> tuple[Sparse, Array]:
     """Solve constraints for dependent degrees of freedom.
 
     Parameters

@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, Kind, register, stamp
+from bondloop.program.ranges import number
 from bondloop.structures.footing import keep_footing
 from bondloop.structures.reduction.base import Reduced, project
 
@@ -42,7 +43,8 @@ def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, fl
         Of the structure.
     coordinates
         By name, ``"brace"``, the weights of each by degree of freedom. A name that ends in ``.rx``, ``.ry``
-        or ``.rz`` is that of a rotation.
+        or ``.rz`` is that of a rotation. Weights are numbers or texts: without a unit, or lengths beside a
+        rotation.
 
     Examples
     --------
@@ -54,8 +56,11 @@ def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, fl
     >>> stretched.expand([0.5, 2.0]).tolist()
     [1.5, 2.0]
     """
-    made = _transformed(matrices, coordinates)
-    plain = {name: dict(weights) for name, weights in coordinates.items()}
+    plain = {
+        name: {dof: _weight(w, f"coordinates['{name}']['{dof}']") for dof, w in weights.items()}
+        for name, weights in coordinates.items()
+    }
+    made = _transformed(matrices, plain)
     footing = getattr(made.matrices, "_footing", None)
     if footing is not None and all(d in footing.names for weights in plain.values() for d in weights):
         moved = {name: weights for name, weights in plain.items() if name not in footing.names}
@@ -76,6 +81,11 @@ def matrices_in_coordinates(of: Matrices, coordinates: Mapping[str, Mapping[str,
 
 
 register(Kind("matrices", "in_coordinates", matrices_in_coordinates))
+
+
+def _weight(given: float | str, what: str) -> float:
+    """Return a weight; that of a rotation may be a length."""
+    return number(given, what, "1", "m") if isinstance(given, str) else given
 
 
 def _transformed(matrices: Matrices, coordinates: Mapping[str, Mapping[str, float]]) -> Reduced:

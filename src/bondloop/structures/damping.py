@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from bondloop.errors import InputError
 from bondloop.program.ranges import number
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modes import modes
+
+if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array
 
 __all__ = ["checked_ratios", "checked_rayleigh", "modal_part", "rayleigh_coefficients", "slim"]
 
@@ -22,7 +25,7 @@ SMALL = 150
 """Most degrees of freedom whose modal damping is a full matrix, however few modes it damps."""
 
 
-def checked_ratios(ratios: Any, count: object, what: str) -> float | tuple[float, ...]:
+def checked_ratios(ratios: object, count: object, what: str) -> float | tuple[float, ...]:
     """Return damping ratios of modes, each given as a number or a text: ``0.02`` or ``"2 %"``.
 
     Parameters
@@ -49,14 +52,14 @@ def checked_ratios(ratios: Any, count: object, what: str) -> float | tuple[float
     return tuple(_ratio(ratio, what) for ratio in ratios)
 
 
-def _ratio(value: Any, what: str) -> float:
+def _ratio(value: object, what: str) -> float:
     ratio = number(value, what, "1")
     if ratio < 0:
         raise InputError(f"{what}: damping ratios must not be negative; found {value!r:.40}")
     return ratio
 
 
-def checked_rayleigh(values: Any, what: str) -> tuple[float, float]:
+def checked_rayleigh(values: object, what: str) -> tuple[float, float]:
     """Return α in 1/s and β in s of C = αM + βK, each given as a number or a text with its unit.
 
     Parameters
@@ -100,7 +103,7 @@ def rayleigh_coefficients(zeta1: float, f1: float, zeta2: float, f2: float) -> t
     return float(max(alpha, 0.0)), float(max(beta, 0.0))
 
 
-def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[str]) -> tuple[Any, Any]:
+def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[str]) -> tuple[Array, Array]:
     """Return W = M Φ and d = 2 ζ ω of the modes that are damped: C = W diag(d) Wᵀ (Clough and Penzien 1993).
 
     Parameters

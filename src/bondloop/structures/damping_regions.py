@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bondloop.structures.element_loads import chosen
 
 if TYPE_CHECKING:
     from bondloop.structures.assembly import Assembly
+    from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
 __all__ = ["RayleighRegion", "region_sum", "with_regions"]
@@ -47,7 +48,7 @@ class RayleighRegion(Described, family="rayleigh-region", alone=True):
 
 def region_sum(
     structure: Structure, regions: list[RayleighRegion], assembly: Assembly, part: Literal["M", "lumped", "K"]
-) -> Any:
+) -> Sparse:
     """Return Σ β K_e, or Σ α M_e, over the elements of regions, of all degrees of freedom, shape (n, n).
 
     Parameters
@@ -64,7 +65,7 @@ def region_sum(
     groups = element_blocks(structure)
     number = np.full(6 * len(structure.nodes), -1)
     number[assembly.codes] = np.arange(len(assembly.codes))
-    total: Any = 0 * assembly.C
+    total: Sparse = 0 * assembly.C
     for region in regions:
         coefficient = region.beta if part == "K" else region.alpha
         if not coefficient:

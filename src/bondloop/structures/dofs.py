@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def dof_domain(dof: str) -> Domain:
     return ROTATION if dof_word(dof) in ROTATIONS else TRANSLATION
 
 
-def force_on(dof: str, given: Any, what: str) -> float:
+def force_on(dof: str, given: object, what: str) -> float:
     """Return a force or moment on a degree of freedom in SI.
 
     Parameters
@@ -57,7 +57,7 @@ def force_on(dof: str, given: Any, what: str) -> float:
     return number(given, f"{what}: the force on {dof}", dof_domain(dof).effort.unit)
 
 
-def forces_in_a_row(given: Any, what: str) -> NDArray[np.float64]:
+def forces_in_a_row(given: object, what: str) -> NDArray[np.float64]:
     """Return forces that are not named as an array of floats.
 
     Parameters

@@ -10,9 +10,12 @@ from bondloop.errors import SolveError
 from bondloop.structures.factor import factor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.elements.base import Array
+    from bondloop.structures.matrices import Matrices, Sparse
 
 __all__ = ["Pencil", "largest_ratio"]
 
@@ -63,7 +66,7 @@ class Pencil:
 
     @staticmethod
     def _inverted(
-        K: Any, M: Any, shift: float, count: int
+        K: NDArray[np.float64], M: NDArray[np.float64], shift: float, count: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from scipy import linalg
 
@@ -75,7 +78,12 @@ class Pencil:
         return shift + 1 / inverse, shapes
 
     def _joined(
-        self, K: Any, M: Any, high: Any, upper: Any, count: int
+        self,
+        K: NDArray[np.float64],
+        M: NDArray[np.float64],
+        high: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        count: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the upper half of the spectrum as it is, the lower from the inverted problem.
 
@@ -97,7 +105,7 @@ class Pencil:
 
         n = self.K.shape[0]
         solve = _factorised(self.K - self.shift * self.M, self.shift)
-        inverse: Any = LinearOperator((n, n), matvec=solve, dtype=float)
+        inverse: LinearOperator[np.float64] = LinearOperator((n, n), matvec=solve, dtype=float)
         start = np.random.default_rng(2010).standard_normal(n)
         try:
             values, shapes = eigsh(
@@ -118,7 +126,7 @@ def largest_ratio(matrices: Matrices) -> float:
     return float(np.max(ratios, initial=0.0)) or 1.0
 
 
-def _factorised(K: Any, sigma: float) -> Any:
+def _factorised(K: Sparse, sigma: float) -> Callable[[Array], Array]:
     try:
         return factor(K)
     except RuntimeError:

@@ -18,6 +18,8 @@ from bondloop.devices.ode_element import OdeElement
 from bondloop.errors import InputError, SolveError
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from bondloop.structures.elements.base import Array
     from bondloop.structures.forms import StructureModel
 
@@ -72,7 +74,7 @@ class Equilibrium:
     model: StructureModel
     constant: Array
     pattern: Array
-    K: Any = field(init=False)
+    K: sparse.csc_array[np.float64] = field(init=False)
     held: list[Held] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +109,9 @@ class Equilibrium:
         """Return where everything begins."""
         return State(np.zeros(self.K.shape[0]), 0.0, tuple(h.law.memory for h in self.held))
 
-    def forces(self, u: Array, memory: tuple[tuple[float, ...], ...]) -> tuple[Array, Any]:
+    def forces(
+        self, u: Array, memory: tuple[tuple[float, ...], ...]
+    ) -> tuple[Array, sparse.csc_array[np.float64]]:
         """Return the forces that displacements need, and their slopes."""
         from scipy import sparse
 

@@ -104,7 +104,7 @@ def courses(
     return None, _finite(values, "force")
 
 
-def numbers(values: Any, what: str, most: int = 2) -> NDArray[np.float64]:
+def numbers(values: object, what: str, most: int = 2) -> NDArray[np.float64]:
     """Return real numbers as an array, or say what there is instead.
 
     Parameters
@@ -148,7 +148,9 @@ def _count(lengths: set[int], steps: int | None) -> int:
     return steps
 
 
-def _column(force: Any, instants: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _column(
+    force: Callable[[float], object] | NDArray[np.float64], instants: NDArray[np.float64], name: str
+) -> NDArray[np.float64]:
     if callable(force):
         values: ArrayLike = [float(numbers(force(t), f"the force on '{name}'", most=0)) for t in instants]
     else:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from bondloop.program.dissection import dissected
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from bondloop.structures.elements.base import Array
+
+    Square: TypeAlias = (
+        sparse.csr_array[np.float64 | np.complex128] | sparse.csc_array[np.float64 | np.complex128]
+    )
+
 __all__ = ["factor"]
 
-_LAST: dict[bytes, Callable[[Any], Any]] = {}
+_LAST: dict[bytes, Callable[[Array], Array]] = {}
 """The last matrix that was factored: whether a structure is held, its modes, what they leave out and what
 follows statically all ask for the same one."""
 
 
 def factor(
-    matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positive", *, keep: bool = True
-) -> Callable[[Any], Any]:
+    matrix: Square, kind: Literal["positive", "symmetric", "any"] = "positive", *, keep: bool = True
+) -> Callable[[Array], Array]:
     """Return the function b -> matrix⁻¹ b; asked for the same matrix again, without factoring it again.
 
     Parameters
@@ -67,7 +76,7 @@ def factor(
     return solve
 
 
-def _factored(columns: Any, kind: str) -> Callable[[Any], Any]:
+def _factored(columns: sparse.csc_array[np.float64 | np.complex128], kind: str) -> Callable[[Array], Array]:
     from scipy.sparse.linalg import splu
 
     if kind == "any":
@@ -83,7 +92,7 @@ def _factored(columns: Any, kind: str) -> Callable[[Any], Any]:
     if order is None:
         return factors.solve
 
-    def solve(right: Any) -> Any:
+    def solve(right: Array) -> Array:
         found = factors.solve(np.asarray(right)[order])
         result = np.empty_like(found)
         result[order] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,13 @@ from bondloop.structures.elements.base import DOFS, Array
 from bondloop.structures.factor import factor
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from bondloop.structures.assembly import Assembly
-    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.matrices import Matrices, Sparse
     from bondloop.structures.modes import Modes
+
+    Columns: TypeAlias = sparse.csc_array[np.float64]
 
 __all__ = ["Footing", "footing_of", "keep_footing"]
 
@@ -45,7 +49,7 @@ class Known:
     rigid: Mapping[str, tuple[Array, Array]]
     refused: Mapping[str, str] = field(default_factory=dict)
     supports: tuple[str, ...] = ()
-    columns: tuple[Any, Any, Any] | None = None
+    columns: tuple[Columns, Columns, Columns] | None = None
     damping: Any = None
     told: Mapping[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
@@ -112,7 +116,7 @@ class Footing:
     coordinates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
-    def of_assembly(cls, assembly: Assembly, xyz: Array, M: Any, K: Any) -> Footing:
+    def of_assembly(cls, assembly: Assembly, xyz: Array, M: Sparse, K: Sparse) -> Footing:
         """Return the footing of an assembled structure whose reduced M and K are known already."""
         return cls(assembly.free_names, (M, K), partial(_assembled, assembly, xyz))
 
@@ -226,7 +230,7 @@ def footing_of(matrices: Matrices) -> Footing:
     return Footing(matrices.dofs, (matrices.M, matrices.K), partial(_by_name, matrices.M, tuple(words)))
 
 
-def _by_name(M: Any, words: tuple[str, ...]) -> Known:
+def _by_name(M: Sparse, words: tuple[str, ...]) -> Known:
     rigid = {}
     for d in ("ux", "uy", "uz"):
         r = np.array([word == d for word in words], dtype=float)

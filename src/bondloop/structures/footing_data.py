@@ -47,7 +47,7 @@ def footing_data(footing: Footing, dofs: Sequence[str]) -> dict[str, Any]:
     return {"reduced": reduced, "dofs": names, "motions": motions, "loads": loads, "drags": drags}
 
 
-def footing_from(data: Any, count: int) -> Footing:
+def footing_from(data: object, count: int) -> Footing:
     """Return the footing that `footing_data` describes.
 
     Parameters
@@ -90,7 +90,7 @@ def footing_from(data: Any, count: int) -> Footing:
     return Footing(names, (None, None), lambda: known, np.eye(count) if data.get("reduced", True) else None)
 
 
-def _row(where: str, word: str, given: Any, count: int) -> Array:
+def _row(where: str, word: str, given: object, count: int) -> Array:
     try:
         row = np.asarray(given, dtype=float)
     except (TypeError, ValueError):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Part
     from bondloop.devices import OdeSpecimen
-    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.matrices import Matrices, Sparse
 
 __all__ = [
     "StructureModel",
@@ -296,7 +296,9 @@ def network_form(
     return model
 
 
-def _network(model: StructureModel, junctions: list[One], matrix: Any, word: str, element: Any) -> None:
+def _network(
+    model: StructureModel, junctions: list[One], matrix: Any, word: str, element: Callable[..., C | R]
+) -> None:
     ground = np.asarray(matrix.sum(axis=1)).ravel()
     # A row that sums to what rounding leaves has no spring to ground: its entries hold no smaller one.
     ground[np.abs(ground) <= ROUNDING * np.asarray(abs(matrix).sum(axis=1)).ravel()] = 0.0
@@ -350,7 +352,7 @@ def _placed(model: Model, dof: str) -> One:
     return junction
 
 
-def _is_coupled(M: Any) -> bool:
+def _is_coupled(M: Sparse) -> bool:
     """Whether masses couple degrees of freedom by more than rounding, as in turned lumped elements."""
     entries = M.tocoo()
     i, j = entries.coords

@@ -20,7 +20,7 @@ from bondloop.structures.modes import Modes, modes
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.matrices import Matrices, Sparse
 
 __all__ = ["History", "time_history"]
 
@@ -173,7 +173,7 @@ def _newmark(
     return U, V, A
 
 
-def _acceleration(M: Any, force: NDArray[np.float64]) -> NDArray[np.float64]:
+def _acceleration(M: Sparse, force: NDArray[np.float64]) -> NDArray[np.float64]:
     """M⁻¹ F on the degrees of freedom that have mass, zero on the others."""
     a = np.zeros(len(force))
     heavy = np.flatnonzero(abs(M).sum(axis=0))

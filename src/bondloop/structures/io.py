@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from bondloop.structures.foreign.op4 import read_op4
 from bondloop.structures.foreign.table_matrix import read_table_matrix
 from bondloop.structures.matrices import SYMMETRY, Matrices
 from bondloop.structures.matrix_market import read_matrix_market
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["read_matrices", "write_matrices"]
 
@@ -328,7 +331,7 @@ def _in_order(
     return {n: m[k][:, k] if m.shape == (len(k), len(k)) else m for n, m in chosen.items()}
 
 
-def _matrix_faults(name: str, matrix: Any) -> list[str]:
+def _matrix_faults(name: str, matrix: Sparse) -> list[str]:
     if matrix.shape[0] != matrix.shape[1]:
         return [f"{name} has shape {matrix.shape}; expected a square matrix"]
     if not np.all(np.isfinite(matrix.data)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,12 @@ from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.described import Described
 from bondloop.program.kinds import origin_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    Sparse: TypeAlias = sparse.csr_array[np.float64]
 
 __all__ = ["Matrices"]
 
@@ -141,7 +147,7 @@ class Matrices(Described, member_of="matrices"):
         return matrices
 
 
-def _described(matrix: Any) -> list[list[float]] | dict[str, list[float]]:
+def _described(matrix: Sparse) -> list[list[float]] | dict[str, list[int] | list[float]]:
     """Return a matrix by rows; a large one, or one that keeps entries of zero, by its entries."""
     entries = matrix.tocoo()
     if matrix.shape[0] <= FULL and np.all(entries.data):
@@ -154,11 +160,11 @@ def _described(matrix: Any) -> list[list[float]] | dict[str, list[float]]:
     }
 
 
-def _entries(name: str, given: Any, n: int) -> Any:
+def _entries(name: str, given: object, n: int) -> Any:
     """Return a matrix that is given by rows or, as `_described` writes it, by entries; SciPy's as it is."""
     if isinstance(given, (list, tuple, str, int, float)):  # SciPy takes a tuple for something else
         try:
-            rows: Any = np.asarray(given, dtype=float)
+            rows: NDArray[np.float64] = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             rows = np.zeros(0)
         if not n and not rows.size:

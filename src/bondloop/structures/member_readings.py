@@ -57,7 +57,7 @@ def member_axes(elements: Sequence[Element], xyz: Array) -> Array:
     """Return the local axes of members of one kind for one end, shape (n, r, r), r freedoms at an end."""
     if isinstance(elements[0], SpaceBending):
         none = (np.nan, np.nan, np.nan)
-        given: list[Any] = [getattr(e, "reference", None) for e in elements]
+        given: list[tuple[float, float, float] | None] = [getattr(e, "reference", None) for e in elements]
         axes = space_axes(xyz, np.array([none if r is None else r for r in given], dtype=float))
         turned = np.zeros((len(elements), 6, 6))
         turned[:, :3, :3] = turned[:, 3:, 3:] = axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["damped", "damping_of", "damping_product", "dynamic_solver"]
 
@@ -27,7 +28,7 @@ class _ModallyDamped(Matrices):
     W = M Φ and d = 2 ζ ω of the modes that are damped (Clough and Penzien 1993, eq. 12-57).
     """
 
-    _sparse: Any
+    _sparse: Sparse
     _weights: Array
     _rates: Array
 
@@ -106,7 +107,9 @@ def damping_product(matrices: Matrices, motion: Array) -> Array:
     return plain + (W * d) @ (W.T @ motion) if len(d) else plain
 
 
-def dynamic_solver(matrices: Matrices, m: float, c: complex, kind: Any = "positive") -> Callable[[Any], Any]:
+def dynamic_solver(
+    matrices: Matrices, m: float, c: complex, kind: Literal["positive", "symmetric", "any"] = "positive"
+) -> Callable[[Array], Array]:
     """Return the function b -> (K + c C + m M)⁻¹ b, with one sparse factorisation.
 
     What modal damping adds is of low rank: (A + W D Wᵀ)⁻¹ = A⁻¹ - A⁻¹ W (D⁻¹ + Wᵀ A⁻¹ W)⁻¹ Wᵀ A⁻¹ (Woodbury).

@@ -18,7 +18,7 @@ from bondloop.structures.modally_damped import damping_product
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.matrices import Matrices, Sparse
 
 __all__ = ["Modes", "mac", "modes"]
 
@@ -225,7 +225,7 @@ def mac(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
     return np.asarray((a.T @ b) ** 2 / squares)
 
 
-def _column_sizes(M: Any) -> NDArray[np.float64]:
+def _column_sizes(M: Sparse) -> NDArray[np.float64]:
     return np.asarray(abs(M).sum(axis=0)).ravel()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from bondloop.structures.section_forces import section_forces
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from bondloop.structures.assembly import Assembly
     from bondloop.structures.elements.base import Array, Number
+    from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
 __all__ = [
@@ -97,7 +100,7 @@ def checked_axial_forces(structure: Structure, forces: Mapping[str, Number], sha
 
 
 def axial_forces(
-    structure: Structure, displacement: Any, free_strain: Mapping[str, Number]
+    structure: Structure, displacement: ArrayLike, free_strain: Mapping[str, Number]
 ) -> dict[str, float]:
     """Return the axial force of every member that carries one, at displacements of the free ones."""
     assembly = structure.assembly()
@@ -133,7 +136,7 @@ def _held_back(structure: Structure, free_strain: Mapping[str, Number]) -> dict[
     return forces
 
 
-def geometric_stiffness(structure: Structure, axial: AxialForces, assembly: Assembly) -> Any:
+def geometric_stiffness(structure: Structure, axial: AxialForces, assembly: Assembly) -> Sparse:
     """Return the geometric stiffness of all degrees of freedom that there are, sparse, shape (n, n)."""
     place = {name: i for i, name in enumerate(structure.nodes)}
     xyz, found = structure.coordinates, []
@@ -165,7 +168,7 @@ def buckling(name: str, assembly: Assembly, count: int) -> Buckling:
     return Buckling(1 / inverse[kept], shapes / peaks, assembly.free_names)
 
 
-def _largest(name: str, A: Any, K: Any, count: int) -> tuple[Array, Array]:
+def _largest(name: str, A: Sparse, K: Sparse, count: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues of A x = μ K x, K being positive definite."""
     n = K.shape[0]
     mechanism = SolveError(
@@ -184,7 +187,7 @@ def _largest(name: str, A: Any, K: Any, count: int) -> tuple[Array, Array]:
     from bondloop.structures.factor import factor
 
     try:
-        inverse: Any = LinearOperator((n, n), matvec=factor(K), dtype=float)
+        inverse: LinearOperator[np.float64] = LinearOperator((n, n), matvec=factor(K), dtype=float)
         start = np.random.default_rng(1744).standard_normal(n)
         return eigsh(A, count, K, Minv=inverse, which="LA", v0=start)
     except (RuntimeError, ArpackError):
@@ -206,7 +209,7 @@ def refuse_buckled(name: str, assembly: Assembly) -> None:
     )
 
 
-def _holds(K: Any) -> bool:
+def _holds(K: Sparse) -> bool:
     """Whether every motion needs energy: K is positive definite."""
     from scipy import linalg
 

@@ -185,7 +185,7 @@ def pushover(
             "pushover: give either to=, a displacement of the control, or load_factor=; found "
             + ("neither" if to is None else "both")
         )
-    asked: Any = steps
+    asked: object = steps
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
         raise InputError(f"pushover(steps): expected a whole number of at least 1; found {steps!r}")
     p = _load(model, pattern, "pattern")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.quantity import Quantity
+    from bondloop.structures.elements.base import Array
     from bondloop.structures.history import History
 
 __all__ = ["MOTIONS", "Maker", "Reading", "Row", "single", "total", "weights"]
@@ -111,9 +112,9 @@ def total(terms: Sequence[Expr]) -> Expr:
     return Op("add", tuple(terms))
 
 
-def weights(row: Any) -> dict[int, float]:
-    """Return the entries of a vector, or of a sparse row, that are not zero."""
-    dense = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=float).ravel()
+def weights(row: Array) -> dict[int, float]:
+    """Return the entries of a vector that are not zero."""
+    dense = np.asarray(row, dtype=float).ravel()
     return {int(i): float(dense[i]) for i in np.flatnonzero(dense)}
 
 

@@ -24,7 +24,7 @@ from bondloop.structures.storeys import ShearBuilding
 
 if TYPE_CHECKING:
     from bondloop.structures.assembly import Assembly
-    from bondloop.structures.elements.base import Array
+    from bondloop.structures.elements.base import Array, Blocks
     from bondloop.structures.matrices import Matrices
     from bondloop.structures.structure import Structure
 
@@ -127,7 +127,7 @@ class Readings(Mapping[str, Reading]):
             makers.update((name, maker) for name, maker in part(structure) if name not in makers)
         return makers
 
-    def _row(self, row: Any) -> dict[int, float]:
+    def _row(self, row: Array) -> dict[int, float]:
         """Return weights over the matrices' degrees of freedom of a row over the structure's free ones."""
         return weights(row if self.basis is None else row @ self.basis)
 
@@ -243,7 +243,7 @@ class Readings(Mapping[str, Reading]):
         return Reading(Quantity("base shear", "N", "effort"), **self._balance(row))
 
     @cached_property
-    def _groups(self) -> list[tuple[list[str], Array, Any, Any]]:
+    def _groups(self) -> list[tuple[list[str], Array, Array, Blocks]]:
         """Per kind of element: names, places of degrees of freedom, coordinates of nodes, matrices."""
         structure: Any = self.structure
         place = {name: i for i, name in enumerate(structure.nodes)}

@@ -12,6 +12,9 @@ from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bondloop.structures.matrices import Matrices
 
 __all__ = ["Source", "source_of", "structure_data"]
@@ -34,7 +37,7 @@ class Source:
 
     structure: Structure | ShearBuilding
     mass: str = "consistent"
-    basis: Any = None
+    basis: NDArray[np.float64] | None = None
 
 
 def structure_data(matrices: Matrices) -> Any:

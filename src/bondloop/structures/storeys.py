@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, one_or_all
 from bondloop.program.described import Described
-from bondloop.program.ranges import number
+from bondloop.program.ranges import each_number
 from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.matrices import Matrices
 
@@ -77,7 +76,7 @@ class ShearBuilding(Described, member_of="structure"):
     weights: Sequence[Number] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rayleigh", checked_rayleigh(self.rayleigh, "ShearBuilding(rayleigh)"))
+        self._read_texts()
         found = []
         n = len(self.masses)
         if n == 0:
@@ -86,14 +85,10 @@ class ShearBuilding(Described, member_of="structure"):
             given = getattr(self, name)
             if given is None:
                 continue
-            values = tuple(
-                number(v, f"ShearBuilding({name})", unit) if isinstance(v, str) else float(v) for v in given
-            )
-            object.__setattr__(self, name, values)
-            if len(values) != n:
-                found.append(f"has {n} masses but {len(values)} {name}")
-            for i, v in enumerate(values, start=1):
-                if not math.isfinite(v) or v < 0 or (v == 0 and name not in MAY_BE_ZERO):
+            if len(given) != n:
+                found.append(f"has {n} masses but {len(given)} {name}")
+            for i, v in enumerate(given, start=1):
+                if v < 0 or (v == 0 and name not in MAY_BE_ZERO):
                     least = "must not be negative" if name in MAY_BE_ZERO else "must be positive"
                     hint = ON_A_BEARING if (name, i, v) == ("stiffnesses", 1, 0) else ""
                     found.append(f"storey {i}: {name} {v:g} {unit} {least}{hint}")
@@ -110,6 +105,20 @@ class ShearBuilding(Described, member_of="structure"):
             raise InputError(
                 "\n  ".join(["shear building:", *found]) if len(found) > 1 else f"shear building {found[0]}"
             )
+
+    def _read_texts(self) -> None:
+        """Read numbers and texts with units; refuse all that are none, or measure something else."""
+        faults: list[str] = []
+        try:
+            object.__setattr__(self, "rayleigh", checked_rayleigh(self.rayleigh, "ShearBuilding(rayleigh)"))
+        except InputError as error:
+            faults.append(str(error))
+        for name, unit in UNITS.items():
+            if (given := getattr(self, name)) is not None:
+                values = each_number(given, "ShearBuilding", name, [unit], faults)
+                object.__setattr__(self, name, values)
+        if faults:
+            raise one_or_all("ShearBuilding", faults)
 
     @property
     def dofs(self) -> tuple[str, ...]:

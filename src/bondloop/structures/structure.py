@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from bondloop.structures.storey_readings import checked_column_line
 from bondloop.structures.support_damping import damped_supports
 from bondloop.structures.thermal_load import thermal_load
 from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["Structure"]
 
@@ -92,7 +95,7 @@ class Structure:
         self._ratios: float | tuple[float, ...] | None = None
         self._axial = AxialForces({})
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
-        self._assembled: tuple[Any, ...] = ()  # nodes, elements, supports, constraints as they were then
+        self._assembled: tuple[object, ...] = ()  # nodes, elements, supports, constraints as they were then
 
     def __repr__(self) -> str:
         return f"<Structure {self.name}: {len(self.nodes)} nodes, {len(self.elements)} elements>"
@@ -195,7 +198,7 @@ class Structure:
             ``"ux"``, ``"uy"``, ``"uz"``, ``"rx"``, ``"ry"``, ``"rz"``, one by one; none: all six. A
             second call adds to what is held.
         """
-        named: tuple[Any, ...] = dofs
+        named: tuple[object, ...] = dofs
         if not all(isinstance(dof, str) for dof in named):
             raise InputError(
                 f"structure '{self.name}': support: expected names of degrees of freedom one by one, "
@@ -448,7 +451,7 @@ class Structure:
         part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
         return assembly.reduced(region_sum(self, self._regions, assembly, part))
 
-    def _damped(self, matrices: Matrices, regions: Any) -> Matrices:
+    def _damped(self, matrices: Matrices, regions: Sparse | None) -> Matrices:
         """Return matrices with the damping of the whole structure, Rayleigh's and that of their modes."""
         M, C, K = matrices.M, matrices.C, matrices.K
         alpha, beta = self._proportional

@@ -141,7 +141,7 @@ def matrices_from_structure(
     return structure.assemble(mass, free=free)  # type: ignore[arg-type]
 
 
-def remember(matrices: Matrices, structure: Structure | ShearBuilding, **options: Any) -> Matrices:
+def remember(matrices: Matrices, structure: Structure | ShearBuilding, **options: object) -> Matrices:
     """Let matrices remember the structure as it was when they were assembled."""
     stamp(matrices, FAMILIES["matrices"]["from_structure"], {"structure": plain(structure), **options})
     return matrices

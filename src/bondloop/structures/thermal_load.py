@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bondloop.structures.elements.axes import plane_axes, space_axes
 from bondloop.structures.elements.base import DOFS, Array
 
 if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Element
     from bondloop.structures.structure import Structure
 
 __all__ = ["thermal_load"]
@@ -43,7 +44,7 @@ def thermal_load(
     load = np.zeros(6 * len(place))
     coordinates = structure.coordinates
     for name in chosen(structure, elements):
-        e: Any = structure.elements[name]
+        e: Element = structure.elements[name]
         what = f"structure '{structure.name}': {name}"
         if not isinstance(e, (Bar, Frame2D, Frame3D)):
             raise InputError(f"{what} does not expand; bars and frame members do")

@@ -20,6 +20,7 @@ from bondloop.studies.streamed import STOPPED, STOPPED_BY, Rows, Stream
 from bondloop.studies.work import Chunk, Part, Place, Progress, here
 
 if TYPE_CHECKING:
+    from distributed import Client
     from numpy.typing import NDArray
 
     from bondloop.compile.batch import BatchResult
@@ -77,7 +78,7 @@ class Campaign:
         self.rehearsals, self.drawn, self.values = rehearsals, drawn, values
         self.names = list(drawn.owners)
 
-    def _about(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _about(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return what tells a study from others, as values of JSON: where it runs is no part of it."""
         job = self.rehearsals.job
         whole = hashlib.sha256(json.dumps(dump_tick(job.tick), sort_keys=True).encode())
@@ -102,13 +103,13 @@ class Campaign:
 
     def run(
         self,
-        about: Mapping[str, Any],
+        about: Mapping[str, object],
         *,
         jobs: int | None,
         progress: Progress | None,
         keep: str | Path | None,
         resume: bool,
-        cluster: Any,
+        cluster: int | str | Client | None,
     ) -> Sampled:
         """Run all that is left to run; see `bondloop.studies.sample`."""
         began, count = time.perf_counter(), len(self.values)
@@ -144,7 +145,12 @@ class Campaign:
         return sampled()
 
     def _chunks(
-        self, parts: Sequence[Part], place: Place, jobs: int | None, progress: Progress | None, cluster: Any
+        self,
+        parts: Sequence[Part],
+        place: Place,
+        jobs: int | None,
+        progress: Progress | None,
+        cluster: int | str | Client | None,
     ) -> Generator[Chunk, None, None]:
         if cluster is not None and parts:
             from bondloop.studies.cluster import on_cluster

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.studies.work import CHUNK_SECONDS, Chunk, Job, Part, Place, Progress
 
 if TYPE_CHECKING:
+    from distributed import Client, Future
     from numpy.typing import NDArray
 
 __all__ = ["on_cluster"]
@@ -74,7 +75,7 @@ def _rehearsed(received: _Received, table: NDArray[np.float64]) -> Done:
     return Done(batch.run(table, job.steps, job.inputs, jobs=1), batch.backend, batch.where)
 
 
-def dask_setup(worker: Any) -> None:
+def dask_setup(worker: object) -> None:
     """Leave Ctrl-C to the study; Dask calls this in the workers that a study starts.
 
     Parameters
@@ -88,7 +89,7 @@ def dask_setup(worker: Any) -> None:
 
 
 def on_cluster(
-    cluster: Any, parts: Sequence[Part], place: Place, progress: Progress | None = None
+    cluster: int | str | Client, parts: Sequence[Part], place: Place, progress: Progress | None = None
 ) -> Iterator[Chunk]:
     """Run tests on the workers of a cluster; results come in any order, each once.
 
@@ -158,7 +159,7 @@ def _ctrl_c_waits() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _client(cluster: Any, stack: ExitStack) -> Any:
+def _client(cluster: int | str | Client, stack: ExitStack) -> Client:
     """Return a client; what is started for it ends with the stack."""
     import distributed
 
@@ -199,11 +200,11 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
 class _Dispatch:
     """Gives workers chunks that take some seconds, as measured."""
 
-    def __init__(self, client: Any, parts: Sequence[Part]) -> None:
+    def __init__(self, client: Client, parts: Sequence[Part]) -> None:
         self._client, self._parts = client, list(parts)
         self._left = sum(len(part.numbers) for part in parts)
-        self._jobs: dict[int, Any] = {}
-        self._under_way: dict[Any, NDArray[np.int64]] = {}
+        self._jobs: dict[int, Future] = {}
+        self._under_way: dict[Future, NDArray[np.int64]] = {}
         self._part, self._at, self._size = 0, 0, FIRST
         self._count()
         self._next()
@@ -216,7 +217,7 @@ class _Dispatch:
         while self._part < len(self._parts) and self._at >= len(self._parts[self._part].numbers):
             self._part, self._at = self._part + 1, 0
 
-    def _job(self, number: int) -> Any:
+    def _job(self, number: int) -> Future:
         """Return a part's job on the cluster; parts of one job share it."""
         job = self._parts[number].job
         if id(job) not in self._jobs:
@@ -225,7 +226,7 @@ class _Dispatch:
             self._jobs[id(job)] = self._client.submit(_Received, text, key=key)
         return self._jobs[id(job)]
 
-    def _more(self) -> list[Any]:
+    def _more(self) -> list[Future]:
         """Submit chunks until every thread has some."""
         submitted = []
         while self._left and len(self._under_way) < AHEAD * self.threads:

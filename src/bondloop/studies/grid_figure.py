@@ -26,6 +26,7 @@ from bondloop.studies.study import Study, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -88,7 +89,7 @@ def _stacked(across: int, columns: int) -> bool:
     return across * columns > 16
 
 
-def _norm(values: NDArray[Any]) -> tuple[Any, float]:
+def _norm(values: NDArray[Any]) -> tuple[Normalize, float]:
     """Return the scale of colours, and the value beyond which it is cut off."""
     from matplotlib.colors import LogNorm, Normalize
 
@@ -118,12 +119,17 @@ def _upright(found: Study, wide: float) -> bool:
 
 
 def _map(
-    axes: Axes, rows: NDArray[Any], norm: Any, cut: float, unstable: NDArray[Any] | None, cell: float
+    axes: Axes,
+    rows: NDArray[Any],
+    norm: Normalize,
+    cut: float,
+    unstable: NDArray[np.bool_] | None,
+    cell: float,
 ) -> None:
     from matplotlib.colors import ListedColormap
 
     yes_no = rows.dtype == bool
-    colours: Any = ListedColormap([NO, YES]) if yes_no else "viridis_r"
+    colours: Colormap | str = ListedColormap([NO, YES]) if yes_no else "viridis_r"
     values = np.where(np.isfinite(rows), np.minimum(rows.astype(float), cut), np.nan)
     axes.imshow(values, origin="lower", aspect="auto", cmap=colours, norm=norm, interpolation="nearest")
     size = SMALL - 1.5 if rows.shape[1] > 8 else SMALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bondloop.errors import InputError
 from bondloop.studies.uncertainty import built
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
     from bondloop.studies.sampled import Sampled
 
 __all__ = ["choices", "choose", "histories"]
@@ -90,9 +90,9 @@ def choices(which: str) -> list[tuple[str, float]]:
 
 def histories(
     found: Sampled,
-    test: Any,
+    test: HybridTest | PseudoDynamicTest | Simulation,
     chosen: Mapping[str, int],
-    make: Callable[[Mapping[str, float]], Any] | None = None,
+    make: Callable[[Mapping[str, float]], HybridTest | PseudoDynamicTest | Simulation] | None = None,
 ) -> dict[str, Run]:
     """Rehearse chosen tests and return them by name.
 

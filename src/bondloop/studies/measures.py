@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bondloop.studies.simulated import Simulated, simulated_stability
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run
+    from bondloop.hybrid.rehearsable import Rehearsable
 
 __all__ = ["MEASURES", "Case"]
 
@@ -36,7 +37,7 @@ class Case:
         Where it runs.
     """
 
-    test: Any
+    test: Rehearsable
     seconds: float | str
     findings: Callable[[Run], dict[str, float]] | None = None
     backend: str = "auto"

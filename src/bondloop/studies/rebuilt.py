@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ class Family:
     table: NDArray[np.float64]
 
 
-def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Any]) -> list[Family]:
+def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Hashable]) -> list[Family]:
     """Build tests and return them by their form.
 
     Parameters
@@ -95,7 +95,7 @@ def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Any]) -> l
     (('x', 'rebuilt.0'), [[1.0, 1.0], [2.0, 0.9], [2.0, 0.9]])
     """
     forms: dict[str, _Form] = {}
-    seen: dict[Any, tuple[str, int]] = {}
+    seen: dict[Hashable, tuple[str, int]] = {}
     for i in range(tests):
         if rows[i] in seen:
             key, place = seen[rows[i]]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bondloop.compile.backend import Ends
     from bondloop.compile.batch import Batch, BatchResult
     from bondloop.program.tick import Tick
+    from bondloop.studies.tested import Tested
 
 __all__ = ["Outcome", "Rehearsals"]
 
@@ -69,7 +70,7 @@ class Rehearsals:
 
     def __init__(
         self,
-        test: Any,
+        test: Tested,
         names: Sequence[str],
         measures: Sequence[str] | Mapping[str, Measure],
         seconds: float | str | None = None,

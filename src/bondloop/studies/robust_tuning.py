@@ -21,6 +21,7 @@ from bondloop.studies.uncertainty import Uncertainty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.hybrid import HybridTest
     from bondloop.studies.correlated import Correlated
 
 __all__ = ["Setting", "Tuned", "tune_over"]
@@ -89,7 +90,7 @@ class Tuned:
         Whether Ctrl-C ended the search: it is then the best so far.
     """
 
-    test: Any
+    test: HybridTest
     best: Setting
     own: Setting
     tried: Sequence[Setting]
@@ -142,7 +143,7 @@ def _shown(value: float) -> str:
 
 @telling("tuning over uncertain rigs")
 def tune_over(  # noqa: PLR0913 - each is one choice of the user's
-    test: Any,
+    test: HybridTest,
     settings: Mapping[str, tuple[float, float]],
     distributions: Mapping[str, Distribution | Correlated | str],
     *,
@@ -222,7 +223,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         outcome = rehearsals.run(both, jobs=jobs, progress=tell)
         return [_setting(ranges, row, outcome, i, samples, share) for i, row in enumerate(values)]
 
-    def objective(places: Any, *_: Any) -> Any:
+    def objective(places: NDArray[np.float64], *_: object) -> Any:
         values = np.column_stack(
             [r.at(x) for r, x in zip(ranges.values(), np.atleast_2d(places), strict=True)]
         )
@@ -257,7 +258,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     return Tuned(tuned, best, own, tried, share, before, after, interrupted)
 
 
-def _usual(test: Any) -> list[str]:
+def _usual(test: HybridTest) -> list[str]:
     limits = getattr(getattr(test, "interlock", None), "limits", None)
     return ["error", "limit"] if limit_shares(test.tick, limits) else ["error"]
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,12 +24,18 @@ from bondloop.studies.tables import data_frame, data_set, replacing, write_csv, 
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from distributed import Client
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
     from bondloop.studies.correlated import Correlated
     from bondloop.studies.distributions import Distribution
     from bondloop.studies.on_the_way import Measure
+    from bondloop.studies.tested import Tested
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
 
 __all__ = ["Probability", "Sampled", "sample"]
 
@@ -144,7 +150,7 @@ class Sampled:
             values = np.where(self.stopped | np.isnan(values), np.inf, values)
         return float(np.quantile(values, share, method="higher")) if len(values) else math.nan
 
-    def _some(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _some(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         if not len(self):
             raise InputError("no test was done: there is nothing to say of them")
         return values
@@ -217,10 +223,10 @@ class Sampled:
 
     def histories(
         self,
-        test: Any,
+        test: HybridTest | PseudoDynamicTest | Simulation,
         measure: str,
         which: str = "worst 3, best, 50 %, 95 %",
-        make: Callable[[Mapping[str, float]], Any] | None = None,
+        make: Callable[[Mapping[str, float]], HybridTest | PseudoDynamicTest | Simulation] | None = None,
     ) -> dict[str, Run]:
         """Rehearse chosen tests once more and return their whole histories, by name.
 
@@ -235,11 +241,11 @@ class Sampled:
         """
         return histories(self, test, self.choose(measure, which), make)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""
         return data_frame(self.columns())
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xr.Dataset:
         """Return all tests as a data set of xarray, along ``test``."""
         return data_set(self.columns(), {name: str(d) for name, d in self.distributions.items()})
 
@@ -305,7 +311,7 @@ class Sampled:
 
 @telling("rehearsing")
 def sample(  # noqa: PLR0913 - each is one choice of the user's
-    test: Any,
+    test: Tested,
     distributions: Mapping[str, Distribution | Correlated | str],
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
@@ -318,8 +324,8 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     progress: Callable[[int, int], None] | None = None,
     keep: str | Path | None = None,
     resume: bool = False,
-    cluster: Any = None,
-    make: Callable[[Mapping[str, float]], Any] | None = None,
+    cluster: int | str | Client | None = None,
+    make: Callable[[Mapping[str, float]], Tested] | None = None,
 ) -> Sampled:
     """Rehearse a test many times with values drawn from distributions.
 

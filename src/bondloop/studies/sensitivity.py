@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bondloop.studies.correlated import Correlated
     from bondloop.studies.distributions import Distribution
     from bondloop.studies.on_the_way import Measure
+    from bondloop.studies.tested import Tested
 
 __all__ = ["Index", "Sensitivity", "sensitivity"]
 
@@ -100,7 +101,7 @@ class Sensitivity:
 
 @telling("rehearsing")
 def sensitivity(  # noqa: PLR0913 - as `sample`
-    test: Any,
+    test: Tested,
     distributions: Mapping[str, Distribution | Correlated | str],
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from bondloop.compile import Runner
 from bondloop.display import brief, telling
 from bondloop.program.paths import within
 from bondloop.program.ranges import POSITIVE
+from bondloop.program.signals.in_tick import now_and_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile import Result
+    from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
 
 __all__ = ["Simulated", "simulated_stability"]
@@ -51,7 +53,7 @@ def simulated_stability(
     seconds: float | str,
     *,
     linear: bool,
-    tables: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Signal] | None = None,
     backend: str = "auto",
     runner: Runner | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -92,7 +94,7 @@ def simulated_stability(
     """
     steps = max(round(POSITIVE.check(seconds, "seconds", "s") / tick.period), 8)
     runner = runner or Runner(tick, backend)
-    inputs = _inputs(tick, steps, tables or {})
+    inputs = now_and_next((tables or {}).values(), steps, tick.period) if tick.inputs else None
     runner.reset()
     first = runner.run(steps, inputs, parameters)
     if not first.finished:
@@ -118,17 +120,6 @@ def _states(tick: Tick) -> dict[str, float]:
 def _recorded(result: Result) -> NDArray[np.float64]:
     kept = [x for name, x in result.channels.items() if not within(name, "reference")]
     return np.column_stack(kept)
-
-
-def _inputs(tick: Tick, steps: int, tables: Mapping[str, Any]) -> NDArray[np.float64] | None:
-    if not tick.inputs:
-        return None
-    times = np.arange(steps + 1) * tick.period
-    columns = []
-    for signal in tables.values():
-        values = np.asarray(signal.sampled(times), dtype=float)
-        columns += [values[:-1], values[1:]]
-    return np.column_stack(columns)
 
 
 def _growth(values: NDArray[np.float64], time: NDArray[np.float64], size: NDArray[np.float64]) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 __all__ = ["NO_PYARROW", "Rows", "Stream", "has_parquet"]
@@ -250,7 +251,7 @@ class Stream:
                 )
 
 
-def _column(values: NDArray[Any]) -> Any:
+def _column(values: NDArray[Any]) -> pa.Array:
     """Return a column of Arrow, by its memory: ``pa.array`` would import pandas, where that is installed."""
     import pyarrow as pa
 

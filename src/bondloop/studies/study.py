@@ -49,11 +49,11 @@ class Study:
         return self.measured[measure]
 
     @property
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[dict[str, float | str]]:
         """Every case as a dictionary of what was varied and what was measured."""
         found = []
         for place in itertools.product(*(range(len(a.values)) for a in self.axes)):
-            cell: dict[str, Any] = {}
+            cell: dict[str, float | str] = {}
             for axis, i in zip(self.axes, place, strict=True):
                 cell[axis.name] = axis.numbers[i] if axis.numbers is not None else axis.values[i]
             cell.update({name: values[place].item() for name, values in self.measured.items()})
@@ -122,7 +122,7 @@ class Study:
         return target
 
 
-def shown(value: Any) -> str:
+def shown(value: float | np.bool_) -> str:
     """Write a measured value.
 
     >>> shown(np.bool_(True)), shown(0.14159), shown(1.0214), shown(3.2e7)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
 __all__ = ["data_frame", "data_set", "replacing", "write_csv", "write_parquet"]
@@ -68,7 +70,7 @@ def write_parquet(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     parquet.write_table(pa.table(dict(columns)), path)
 
 
-def data_frame(columns: Mapping[str, NDArray[Any]]) -> Any:
+def data_frame(columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
     """Return columns as a table of pandas, a row for each test.
 
     Parameters
@@ -85,7 +87,7 @@ def data_frame(columns: Mapping[str, NDArray[Any]]) -> Any:
     return pd.DataFrame(dict(columns))
 
 
-def data_set(columns: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> Any:
+def data_set(columns: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> xr.Dataset:
     """Return columns as a data set of xarray.
 
     Parameters

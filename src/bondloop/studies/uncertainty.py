@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.tick import Tick
+    from bondloop.studies.tested import Tested
 
     Given = Mapping[str, "Distribution | Correlated | str"]
+    Built = TypeVar("Built", bound=Tested)
 
 __all__ = ["Uncertainty", "built", "read_uncertainty"]
 
@@ -62,10 +64,10 @@ class Uncertainty:
     def __init__(
         self,
         given: Given,
-        test: Any,
+        test: Tested,
         *,
         rebuild: bool = False,
-        make: Callable[[Mapping[str, float]], Any] | None = None,
+        make: Callable[[Mapping[str, float]], Tested] | None = None,
     ) -> None:
         self._test, self._make, self._rebuild = test, make, rebuild
         self.rebuilt: list[str] = []
@@ -87,7 +89,7 @@ class Uncertainty:
             raise InputError("nothing is varied; give at least one distribution")
         self.size = sum(_size(part) for part in self.parts.values())
 
-    def _read(self, path: str, what: Any) -> Distribution | Correlated:
+    def _read(self, path: str, what: object) -> Distribution | Correlated:
         if isinstance(what, str):
             known = self._by_name[path].range if path in self._by_name else None
             return _from_text(what, path, self._units, known.units if known else ())
@@ -110,7 +112,7 @@ class Uncertainty:
                 "to make= the test"
             )
 
-    def build(self, values: Mapping[str, float]) -> Any:
+    def build(self, values: Mapping[str, float]) -> Tested:
         """Return the test with other values, by name: of its options, then of its parameters."""
         return built(self._test, self._make, values)
 
@@ -193,7 +195,9 @@ class Uncertainty:
                     raise InputError(f"{name}: {d} reaches {value:.6g}. {error}; cut it off, {cut}") from None
 
 
-def built(test: Any, make: Callable[[Mapping[str, float]], Any] | None, values: Mapping[str, float]) -> Any:
+def built(
+    test: Built, make: Callable[[Mapping[str, float]], Built] | None, values: Mapping[str, float]
+) -> Built:
     """Return a test with other values, by name: of its options, then of its parameters.
 
     Parameters
@@ -235,7 +239,9 @@ def _structure(tick: Tick) -> str:
     )
 
 
-def _from_text(text: str, path: str, units: Any, own: Sequence[str]) -> Distribution | Correlated:
+def _from_text(
+    text: str, path: str, units: Callable[[str], Sequence[str]], own: Sequence[str]
+) -> Distribution | Correlated:
     """Read a distribution, ``correlated(NAME=DISTRIBUTION, ..., 0.8)`` or ``identified(FILE, pade=2)``."""
     match = re.fullmatch(r"\s*(correlated|identified)\s*\((.*)\)\s*", text, re.DOTALL)
     if match is None:

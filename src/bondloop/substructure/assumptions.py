@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from bondloop.substructure.half import NumericalHalf, numerical_half
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.bondgraph import Model
     from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
@@ -191,7 +193,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
-def _numbers(values: Any) -> str:
+def _numbers(values: NDArray[np.complex128]) -> str:
     shown = [
         f"{v.real:.3g}{v.imag:+.3g}j" if abs(v.imag) > 1e-9 * (1 + abs(v)) else f"{v.real + 0.0:.3g}"
         for v in values[:6]

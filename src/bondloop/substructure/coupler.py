@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -323,11 +323,12 @@ def _value(e: Expr) -> float:
     return e.value
 
 
-def _points(given: Any, word: str) -> tuple[tuple[float, float], ...]:
+def _points(given: Iterable[Iterable[float | str]], word: str) -> tuple[tuple[float, float], ...]:
     try:
         rows = [tuple(p) for p in given]
         if all(len(p) == 2 for p in rows) and (rows or word != "points"):
-            return tuple((number(a, f"Pins({word})"), number(b, f"Pins({word})")) for a, b in rows)
+            what, unit = f"Pins({word})", "1" if word == "directions" else "m"
+            return tuple((number(x, what, unit), number(y, what, unit)) for x, y in rows)
     except TypeError:
         pass
     raise InputError(f"Pins({word}): expected (x, y) for each actuator; found {given!r:.60}")

@@ -10,7 +10,7 @@ from bondloop.bondgraph import SS, Function, Integrator, Model, MSf, One, bond
 from bondloop.bondgraph.cut import INTERFACE
 from bondloop.errors import InputError
 from bondloop.program.kinds import describable
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range, number
 
 if TYPE_CHECKING:
     from typing import Any
@@ -145,6 +145,16 @@ class ExternalHalf(Model):
         return [f"numerical.target{f'[{i}]' if self._count > 1 else ''}.value" for i in range(self._count)]
 
 
+def _read(entry: float | str) -> float:
+    return number(entry, "ExternalHalf(stiffness)", "N/m") if isinstance(entry, str) else entry
+
+
+def _row(given: Sequence[float | str]) -> Sequence[float | str]:
+    if isinstance(given, str):
+        raise TypeError("a text is no row of numbers")
+    return given
+
+
 def _stiffness(given: float | str | Sequence[Sequence[float]] | None, count: int) -> list[list[float]] | None:
     """Return a stiffness as the rows of a matrix."""
     import numpy as np
@@ -154,7 +164,7 @@ def _stiffness(given: float | str | Sequence[Sequence[float]] | None, count: int
     if isinstance(given, (int, float, str)):
         given = [[POSITIVE.check(given, "ExternalHalf(stiffness)", "N/m")]]
     try:
-        rows = np.array(given, dtype=float)
+        rows = np.array([[_read(k) for k in _row(row)] for row in given], dtype=float)
     except (TypeError, ValueError):
         rows = np.empty(0)
     if rows.shape != (count, count) or not np.isfinite(rows).all():

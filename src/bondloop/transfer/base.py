@@ -88,7 +88,7 @@ class ForceOutput:
         return complex(by_command), complex(by_velocity) * 1j * omega
 
 
-def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) -> Transfer:
+def transfer_system(given: TransferSystem, prefix: str = "", *, to_invert: bool = False) -> Transfer:
     """Return the equations of a transfer system given as a model, a system, or a state space.
 
     Parameters
@@ -120,12 +120,12 @@ def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) ->
     return Transfer(system, command, load, next(iter(system.output_exprs.values())))
 
 
-def as_system(given: Any) -> System:
+def as_system(given: TransferSystem) -> System:
     """Return a transfer system that is given as equations or matrices as a system."""
     return given if isinstance(given, System) else _state_space(given).to_system("transfer")
 
 
-def _state_space(given: Any) -> StateSpace:
+def _state_space(given: TransferSystem) -> StateSpace:
     if isinstance(given, StateSpace):
         if given.dt:
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.expr import Expr, Var
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["CoupledTransfer", "check_commands", "coupled_transfer", "motion_space", "out_ports", "width"]
 
@@ -58,7 +59,7 @@ def out_ports(model: Model) -> list[str]:
     return [OUT] if OUT in names else several
 
 
-def width(given: Any) -> int:
+def width(given: TransferSystem) -> int:
     """Return at how many interfaces a transfer system stands.
 
     Parameters
@@ -86,7 +87,7 @@ def width(given: Any) -> int:
     return int(getattr(given, "noutputs", None) or 1)  # python-control's word
 
 
-def coupled_transfer(given: Any, prefix: str = "") -> CoupledTransfer:
+def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer:
     """Return the equations of a transfer system with one port or several.
 
     Parameters
@@ -151,7 +152,9 @@ def check_commands(commands: Sequence[Var], count: int, model: Model) -> None:
         )
 
 
-def motion_space(given: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def motion_space(
+    given: TransferSystem,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return A, B, C of a transfer system from its commands to its displacements, without load.
 
     The displacements are integrals of the velocities, states of their own at the end.

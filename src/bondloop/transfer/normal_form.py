@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from bondloop.errors import SolveError
 from bondloop.program.from_matrices import system_from_matrices
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
 
@@ -64,7 +66,14 @@ def normal_form(space: StateSpace, command: int = 0) -> System:
     return _system(A, B, C, D, names, s)
 
 
-def _system(A: Any, B: Any, C: Any, D: Any, states: list[str], space: StateSpace) -> System:
+def _system(
+    A: NDArray[np.float64],
+    B: NDArray[np.float64],
+    C: NDArray[np.float64],
+    D: NDArray[np.float64],
+    states: list[str],
+    space: StateSpace,
+) -> System:
     return system_from_matrices(
         A, B, C, D, states=states, inputs=list(space.inputs), outputs=list(space.outputs), name="transfer"
     )

@@ -20,6 +20,7 @@ from bondloop.program.kinds import Kind, describable, register, stamp
 from bondloop.program.ranges import POSITIVE, number, si_array
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,8 @@ class _ProcessFamily(Described, family="process"):
 @dataclass(frozen=True)
 class Process(_ProcessFamily):
     """G(s) = b(s)/a(s) exp(-s delay), from the command to the displacement of a transfer system.
+
+    Coefficients may be texts with units: that of s^k in s^k, or in 1/s^(n - k) where a begins with 1.
 
     Parameters
     ----------
@@ -60,7 +63,8 @@ class Process(_ProcessFamily):
     delay: Parameter = Parameter(0.0, least=0, unit="s")
 
     def __post_init__(self) -> None:
-        b, a = _coefficients(self.numerator, "numerator"), _coefficients(self.denominator, "denominator")
+        above, below = _in_seconds(self.numerator, self.denominator)
+        b, a = _coefficients(above, "numerator"), _coefficients(below, "denominator")
         if len(b) > len(a):
             raise InputError(
                 f"a process model must be proper: the numerator has degree {len(b) - 1}, the denominator "
@@ -181,7 +185,9 @@ class Process(_ProcessFamily):
             )
         return np.asarray(y)
 
-    def scaled_space(self) -> tuple[Any, Any, Any, float, float]:
+    def scaled_space(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]:
         """Return A, B, C, D of the rational part in companion form, with time in units of 1/scale.
 
         State i is the i-th derivative (in scaled time) of the first; the scale [rad/s] makes all entries
@@ -302,7 +308,7 @@ class Process(_ProcessFamily):
 
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], about: Mapping[str, object] | None = None) -> None:
         """Write a model file (JSON), with anything else worth knowing under ``about``.
 
         Parameters
@@ -335,7 +341,31 @@ def _actuator(process: Process, pade: int = 0) -> System:
 _ACTUATOR = register(Kind("system", "actuator", _actuator))
 
 
-def _coefficients(given: Sequence[float] | Any, what: str) -> NDArray[np.float64]:
+def _in_seconds(numerator: ArrayLike, denominator: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    """Return coefficients of texts as numbers: those of s^k measure s^k, or all of them so much per s^n."""
+    rows = numerator, denominator
+    if not any(isinstance(x, str) for row in rows if isinstance(row, (list, tuple)) for x in row):
+        return rows
+    refusal: InputError | None = None
+    for scaled in range(max(1, np.size(denominator))):  # a(0) = 1 first, a that begins with 1 last
+        try:
+            return _with_units(numerator, "numerator", scaled), _with_units(
+                denominator, "denominator", scaled
+            )
+        except InputError as error:
+            refusal = refusal or error
+    raise InputError(
+        f"{refusal}; the coefficient of s^k is in s^k, or in 1/s^(n - k) where the denominator begins with 1"
+    )
+
+
+def _with_units(given: ArrayLike, what: str, scaled: int) -> list[float]:
+    row = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
+    units = [multiplied("1", "s", power - scaled) or "1" for power in reversed(range(len(row)))]
+    return [number(x, f"Process({what})", unit) for x, unit in zip(row, units, strict=True)]
+
+
+def _coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:
     c = np.trim_zeros(np.atleast_1d(np.asarray(given, dtype=float)), "f")
     if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)):
         raise InputError(f"the {what} needs finite coefficients, not all zero; found {given!r:.60}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from bondloop.program.kinds import Kind, register, stamp
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.system import System
@@ -45,7 +47,7 @@ class ProcessMatrix(Described, member_of="process"):
     entries: tuple[tuple[Process, ...], ...]
 
     def __post_init__(self) -> None:
-        rows: Any = self.entries
+        rows: Iterable[Iterable[object]] = self.entries
         try:
             entries = tuple(tuple(row) for row in rows)
         except TypeError:

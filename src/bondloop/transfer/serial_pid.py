@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Function, Integrator, Model
 from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.transfer.clipping import clipped, unwound
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.parts import Part
 
 __all__ = ["PIDModel", "SerialPID"]
 
@@ -86,7 +89,7 @@ class PIDModel(Model):
         )
         self._linear = linear
 
-    def take(self, error: Any) -> None:
+    def take(self, error: Part) -> None:
         """Bond the error to the controller, and the controller's parts to each other."""
         error >> self.slope
         self.filtered >> self.slope >> self.filtered

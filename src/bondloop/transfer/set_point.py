@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import ForceOutputError, InputError
 from bondloop.transfer.base import force_output
 from bondloop.transfer.coupled import coupled_transfer
 from bondloop.units import is_of_kind
 
+if TYPE_CHECKING:
+    from bondloop.transfer.base import TransferSystem
+
 __all__ = ["expect_set_point"]
 
 
-def expect_set_point(actuator: Any, who: str, unit: str = "m", port: int = 0) -> None:
+def expect_set_point(actuator: TransferSystem, who: str, unit: str = "m", port: int = 0) -> None:
     """Refuse a transfer system whose command is known to be something else than a displacement.
 
     Parameters

@@ -34,6 +34,8 @@ def patience(monkeypatch):
     monkeypatch.setattr(bench_of_channels, "PATIENCE", 60.0)
 
 
+PATIENT = {"stale": 60_000, "timeout": 60.0, "supervisor": 60.0}
+
 HEAD = """
 [[channel]]
 name = "{name}"
@@ -80,7 +82,7 @@ def test_a_run_keeps_its_channels_and_what_is_recorded_beside_the_loop(tmp_path)
         made = replace(
             made,
             loop=loop_program(made.test, loopback=False, drivers=[driver_file("packet")], channels=lab),
-            options=replace(made.options, link=peer.link, machine=True, stale=60_000, timeout=60.0),
+            options=replace(made.options, link=peer.link, machine=True, **PATIENT),
         )
         run = made.run(record=tmp_path / "run.h5")
     assert run.completed, run.verdict
@@ -107,7 +109,7 @@ def test_the_words_of_a_fault_are_in_the_run_file(tmp_path):
         made = replace(
             made,
             loop=loop_program(made.test, loopback=False, drivers=[driver_file("packet")], channels=lab),
-            options=replace(made.options, link=peer.link, machine=True, stale=60_000, timeout=60.0),
+            options=replace(made.options, link=peer.link, machine=True, **PATIENT),
         )
         made.run(record=tmp_path / "run.h5")
     kept = Run.load(tmp_path / "run.h5").record.attributes

@@ -46,6 +46,7 @@ export class Replay {
     place("run-about").textContent = place("run-a").value ? "Reading…" : "";
     const asked = this.opening = {}, found = await Promise.all([about(place("run-a").value), about(place("run-b").value)]);
     if (this.opening !== asked) return; // another was chosen meanwhile
+    const same = this.looked === found[0]?.name; // only what it is compared with was chosen: stay where one looks
     [this.a, this.b] = found;
     if (!this.a) return;
     if (this.a.error || this.b?.error) { this.#blank(this.a.error ?? this.b.error); return; }
@@ -57,7 +58,8 @@ export class Replay {
     scrub.min = String(this.a.first); scrub.max = String(end);
     place("run-about").textContent = `${this.a.samples.toLocaleString("en-GB")} samples, ${this.a.seconds.toFixed(2)} s, ${this.a.emulated ? "rehearsal on an emulated rig" : "on the rig"}, ${this.a.status}${this.a.message ? `: ${this.a.message}` : ""}${this.b ? this.#beside() : ""}`;
     place("run-events").replaceChildren(...this.a.events.map((e) => element("li", { "data-kind": e.kind }, element("button", { text: `${e.time.toFixed(2)} s  ${e.text}`, onclick: () => this.#to(e.time + 0.2 * this.window) }))));
-    this.#to(this.a.seconds);
+    this.#to(same ? this.now : this.a.seconds);
+    this.looked = this.a.name;
   }
 
   #beside() {

@@ -13,6 +13,8 @@ from bondloop.program.factored import LEAST, Factored, worth_factors
 from bondloop.program.solving import SingularError
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from bondloop.integrate.structural.base import Motion, Scheme
 
 __all__ = ["Array", "Inverse", "inverse", "regular_mass", "square"]
@@ -69,13 +71,13 @@ class Inverse:
     def __neg__(self) -> Inverse:
         return Inverse(self.left, -self.factor)
 
-    def __matmul__(self, other: Any) -> Array:
+    def __matmul__(self, other: ArrayLike) -> Array:
         return np.asarray(np.asarray(self) @ np.asarray(other), dtype=float)
 
-    def __rmatmul__(self, other: Any) -> Array:
+    def __rmatmul__(self, other: ArrayLike) -> Array:
         return np.asarray(np.asarray(other) @ np.asarray(self), dtype=float)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.factor * np.linalg.inv(self.left), dtype=dtype or float)
 
     @cached_property

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Described, common_unit, in_unit, number, stated_units
+from bondloop.program.described import Described, common_unit, number, stated_units, with_si_unit
 from bondloop.program.expr import Expr, Var
 from bondloop.program.signals.arrays import evaluate_array
 from bondloop.units import multiplied
@@ -69,9 +69,9 @@ class Signal(Described, family="signal"):
     def __call__(self, t: float) -> float: ...
 
     @overload
-    def __call__(self, t: NDArray[Any] | list[float]) -> NDArray[np.float64]: ...
+    def __call__(self, t: NDArray[np.floating | np.integer] | list[float]) -> NDArray[np.float64]: ...
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: ArrayLike) -> float | NDArray[np.float64]:
         """Return the value at a time, or the values at an array of times."""
         times = np.asarray(t, dtype=float)
         values = self._values(times)
@@ -151,11 +151,11 @@ class Signal(Described, family="signal"):
     def __neg__(self) -> Signal:
         from bondloop.program.signals.combined import Scaled
 
-        return Scaled(self, in_unit(-1.0, "1"))  # a factor without a unit might be a mass
+        return Scaled(self, with_si_unit(-1.0, "1"))  # a factor without a unit might be a mass
 
     def _rate(self, value: float) -> float | str:
         """Return a slope of its values in their unit a second; a plain number where they have none."""
-        return in_unit(value, multiplied(self.unit, "s", -1) if self.unit else "")
+        return with_si_unit(value, multiplied(self.unit, "s", -1) if self.unit else "")
 
     def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         t = Var("t")
@@ -179,7 +179,7 @@ def _terms(signal: Signal) -> tuple[Signal, ...]:
     return signal.terms if isinstance(signal, Sum) else (signal,)
 
 
-def signal_from(description: Mapping[str, Any]) -> Signal:
+def signal_from(description: Mapping[str, object]) -> Signal:
     """Return the signal of a description, the inverse of ``signal.describe()``.
 
     Parameters

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Parameter, Whole, in_unit, stated_units
+from bondloop.program.described import Parameter, Whole, stated_units, with_si_unit
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.signals.base import Signal
 from bondloop.units import is_of_kind, multiplied
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Derivative", "Scaled", "Shifted", "Sum"]
 
 
-def _check(signal: Any, where: str) -> None:
+def _check(signal: object, where: str) -> None:
     if not isinstance(signal, Signal):
         raise InputError(f"{where}: expected a signal; found {signal!r:.60}")
 
@@ -168,7 +168,7 @@ class Scaled(Signal):
 
     def derivative(self) -> Signal:
         """Return the multiple of the derivative."""
-        return Scaled(self.of.derivative(), in_unit(self.factor, stated_units(self).get("factor", "")))
+        return Scaled(self.of.derivative(), with_si_unit(self.factor, stated_units(self).get("factor", "")))
 
     def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.factor * self.of._values(times)

@@ -13,6 +13,7 @@ from bondloop.program.schedule import Assign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.program.signals.base import Signal
     from bondloop.program.tick import Step
 
 __all__ = ["Signals", "now_and_next"]
@@ -41,7 +42,7 @@ class Signals:
     def __init__(self, time: Var, period: float, scale: Var | None = None) -> None:
         self.time, self.period, self.scale = time, period, scale
         self.steps: list[Step] = []
-        self.tables: dict[str, tuple[Any, Var, Var]] = {}
+        self.tables: dict[str, tuple[Signal, Var, Var]] = {}
         self.made: dict[tuple[str, float], Var] = {}
 
     def at(self, name: str, signal: Any, fraction: float, *, steady: bool = False) -> Expr:
@@ -74,7 +75,7 @@ class Signals:
         self.made[key] = var
         return var
 
-    def within(self, name: str, signal: Any, passed: Expr) -> Expr:
+    def within(self, name: str, signal: Signal, passed: Expr) -> Expr:
         """Value of a signal when a part of the step has passed that is itself computed; linear in a table.
 
         Parameters
@@ -91,7 +92,7 @@ class Signals:
         return value if self.scale is None else self.scale * value
 
 
-def now_and_next(signals: Iterable[Any], steps: int, period: float) -> NDArray[np.float64]:
+def now_and_next(signals: Iterable[Signal], steps: int, period: float) -> NDArray[np.float64]:
     """Return the tabulated inputs of a tick: a row per step, each signal's value now and at the next step.
 
     >>> from bondloop.program.signals import Sine

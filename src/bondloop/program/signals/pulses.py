@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, in_unit, number
+from bondloop.program.described import Parameter, number, with_si_unit
 from bondloop.program.expr import Const, Expr, Op, function, select
 from bondloop.program.signals.base import Signal
 from bondloop.units import multiplied, unit_in
@@ -120,7 +120,7 @@ class Ramp(Signal):
         begin, finish = number(start, "Ramp(start)", "s"), number(end, "Ramp(end)", "s")
         unit = unit_in(slope) if isinstance(slope, str) else ""
         rise = number(slope, "Ramp(slope)") * (finish - begin)
-        return cls(in_unit(rise, multiplied(unit, "s") if unit else ""), begin, finish)
+        return cls(with_si_unit(rise, multiplied(unit, "s") if unit else ""), begin, finish)
 
     @property
     def duration(self) -> float:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.errors import InputError
-from bondloop.program.described import Parameter, number, state_unit
+from bondloop.errors import InputError, one_or_all
+from bondloop.program.described import Parameter, state_unit
 from bondloop.program.expr import Const, Expr, function
+from bondloop.program.ranges import each_number
 from bondloop.program.signals.base import Signal
 
 __all__ = ["Sine", "SumOfSines"]
@@ -93,6 +94,7 @@ class SumOfSines(Signal):
 
     def __post_init__(self) -> None:
         phases = [0.0] * len(self.frequencies) if self.phases is None else self.phases
+        faults: list[str] = []
         for i, amplitude in enumerate(self.amplitudes):
             state_unit(self, f"amplitudes[{i}]", amplitude)
         for name, given, units in (
@@ -100,8 +102,11 @@ class SumOfSines(Signal):
             ("frequencies", self.frequencies, ("Hz",)),
             ("phases", phases, ("rad",)),
         ):
-            values = tuple(number(v, f"SumOfSines({name})", *units) for v in given)
-            object.__setattr__(self, name, values)
+            object.__setattr__(self, name, each_number(given, "SumOfSines", name, units, faults))
+        if faults:
+            raise one_or_all("SumOfSines", faults)
+        for name in ("amplitudes", "frequencies", "phases"):
+            values = getattr(self, name)
             if len(values) != len(self.amplitudes) or not values:
                 raise InputError(
                     f"SumOfSines({name}): expected one for each of {len(self.amplitudes)} waves; "

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import InputError
-from bondloop.program.described import number
+from bondloop.errors import InputError, one_or_all
+from bondloop.program.described import common_unit, number
+from bondloop.program.ranges import each_number
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.columns import read_signal
-from bondloop.units import known_unit, multiplied
+from bondloop.units import known_unit, multiplied, si_unit, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy.interpolate import CubicSpline
 
 __all__ = ["Table", "checked_column"]
 
@@ -30,7 +32,7 @@ class Table(Signal):
     Parameters
     ----------
     times, values
-        Increasing seconds, and values in SI.
+        Increasing seconds, and values in SI; or texts with units, such as ``"5 mm"``.
     interpolation
         ``"linear"``; ``"cubic"``, a spline with continuous second derivative; ``"hold"``, the last value.
     beyond
@@ -46,6 +48,8 @@ class Table(Signal):
     [1.0, 1.0, 0.0]
     >>> table.derivative()([0.5, 2.0]).tolist()
     [2.0, -1.0]
+    >>> Table(["0 ms", "500 ms"], ["0 mm", "2 mm"]).values.tolist()
+    [0.0, 0.002]
     """
 
     times: Any
@@ -56,8 +60,11 @@ class Table(Signal):
 
     def __post_init__(self) -> None:
         known_unit(self.unit, "Table(unit)")
-        for name in ("times", "values"):
-            object.__setattr__(self, name, checked_column(getattr(self, name), f"Table({name})"))
+        times, _ = _read(self.times, "times", "s")
+        values, unit = _read(self.values, "values", self.unit)
+        object.__setattr__(self, "times", checked_column(times, "Table(times)"))
+        object.__setattr__(self, "values", checked_column(values, "Table(values)"))
+        object.__setattr__(self, "unit", unit)
         if len(self.times) != len(self.values):
             raise InputError(f"Table: {len(self.times)} times but {len(self.values)} values")
         steps = np.diff(self.times)
@@ -145,7 +152,7 @@ class Table(Signal):
         return Table(self.times, [*slopes, slopes[-1]], "hold", "zero", unit)
 
     @cached_property
-    def _spline(self) -> Any:
+    def _spline(self) -> CubicSpline:
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.times, self.values)
@@ -165,6 +172,18 @@ class Table(Signal):
             return Table(self.times, self.values).derivative()._values(times)
         inside = np.clip(times, self.times[0], self.times[-1])
         return np.where(inside == times, self._spline(inside, order), 0.0)
+
+
+def _read(given: Any, name: str, unit: str) -> tuple[Any, str]:
+    """Return a column with its texts read, and what it measures: the unit, or that of its texts."""
+    if not isinstance(given, (list, tuple)) or not any(isinstance(x, str) for x in given):
+        return given, unit
+    faults: list[str] = []
+    values = each_number(given, "Table", name, [unit] if unit else [], faults)
+    if faults:
+        raise one_or_all("Table", faults)
+    units = {f"Table({name}[{i}])": unit_in(x) for i, x in enumerate(given) if isinstance(x, str)}
+    return values, unit or si_unit(common_unit({where: u for where, u in units.items() if u}))
 
 
 def checked_column(given: ArrayLike, what: str) -> NDArray[np.float64]:

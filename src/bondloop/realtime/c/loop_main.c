@@ -11,6 +11,7 @@
 
 #include "channels.h"
 #include "executive.h"
+#include "number_options.h"
 #include "packet.h"
 #include "shelter.h"
 
@@ -104,10 +105,7 @@ static int read_table(const char *path, bl_options *options)
 /* Reads the arguments; 0 or an exit code. */
 static int read_arguments(int count, char **words, arguments *given, bl_options *options, int *lock, double *values)
 {
-    const struct {
-        const char *word;
-        double *number, least, most;
-    } numbers[] = {{"--steps", &given->steps, 0, LARGEST}, {"--slots", &given->slots, 2, LARGEST},
+    const bl_number_option numbers[] = {{"--steps", &given->steps, 0, LARGEST}, {"--slots", &given->slots, 2, LARGEST},
         {"--priority", &given->priority, 0, 99}, {"--cpu", &given->cpu, -1, 1e6},
         {"--spin", &given->spin, 0, LARGEST}, {"--phase", &given->phase, 0, LARGEST},
         {"--overrun-limit", &given->overrun_limit, 0, LARGEST}, {"--catch-up", &given->catch_up, 0, LARGEST},
@@ -138,20 +136,12 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         if (value == NULL)
             return usage("an option needs a value, or is not known");
         ++i;
-        for (size_t j = 0; j < sizeof numbers/sizeof numbers[0]; ++j)
-            if (strcmp(word, numbers[j].word) == 0) {
-                char *end;
-                *numbers[j].number = strtod(value, &end);
-                if (*end != '\0' || end == value)
-                    return usage("an option has a value that is no number");
-                if (!(*numbers[j].number >= numbers[j].least && *numbers[j].number <= numbers[j].most)) {
-                    fprintf(stderr, "loop: %s must be from %g to %g; found %s\n", word, numbers[j].least,
-                        numbers[j].most, value);
-                    return BL_EXIT_USAGE;
-                }
-                known = 1;
-            }
-        if (known)
+        const int outcome = bl_read_number(numbers, sizeof numbers/sizeof numbers[0], word, value, "loop");
+        if (outcome == BL_OPTION_NO_NUMBER)
+            return usage("an option has a value that is no number");
+        if (outcome == BL_OPTION_OUTSIDE)
+            return BL_EXIT_USAGE;
+        if (outcome == BL_OPTION_READ)
             continue;
         if (strcmp(word, "--link") == 0)
             given->url = value;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_options.h"
 #include "packet.h"
 #include "platform.h"
 #include "rig.h"
@@ -48,11 +49,8 @@ int main(int count, char **words)
     double timeout = 1.0, spin = 0.0, priority = 0, cpu = -1, parent = 0;
     bl_demands demands = {.priority = 0, .cpu = -1, .lock = 1};
     bl_rig_options options = {.fault = BL_FAULT_NONE};
-    const struct {
-        const char *word;
-        double *number, least, most;
-    } numbers[] = {{"--timeout", &timeout, 0, LARGEST}, {"--priority", &priority, 0, 99}, {"--cpu", &cpu, -1, 1e6},
-        {"--spin", &spin, 0, LARGEST}, {"--parent", &parent, 0, LARGEST}};
+    const bl_number_option numbers[] = {{"--timeout", &timeout, 0, LARGEST}, {"--priority", &priority, 0, 99},
+        {"--cpu", &cpu, -1, 1e6}, {"--spin", &spin, 0, LARGEST}, {"--parent", &parent, 0, LARGEST}};
     for (int i = 1; i < count; ++i) {
         const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
         if (strcmp(word, "--once") == 0) {
@@ -62,21 +60,12 @@ int main(int count, char **words)
         if (value == NULL)
             return usage("an option needs a value, or is not known");
         ++i;
-        int known = 0;
-        for (size_t j = 0; j < sizeof numbers/sizeof numbers[0]; ++j)
-            if (strcmp(word, numbers[j].word) == 0) {
-                char *end;
-                *numbers[j].number = strtod(value, &end);
-                if (*end != '\0' || end == value)
-                    return usage("an option has a value that is no number");
-                if (!(*numbers[j].number >= numbers[j].least && *numbers[j].number <= numbers[j].most)) {
-                    fprintf(stderr, "rig: %s must be from %g to %g; found %s\n", word, numbers[j].least,
-                        numbers[j].most, value);
-                    return 1;
-                }
-                known = 1;
-            }
-        if (known)
+        const int outcome = bl_read_number(numbers, sizeof numbers/sizeof numbers[0], word, value, "rig");
+        if (outcome == BL_OPTION_NO_NUMBER)
+            return usage("an option has a value that is no number");
+        if (outcome == BL_OPTION_OUTSIDE)
+            return 1;
+        if (outcome == BL_OPTION_READ)
             continue;
         if (strcmp(word, "--link") == 0)
             url = value;

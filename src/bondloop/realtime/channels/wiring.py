@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bondloop.errors import FaultsError, InputError, nearest
+from bondloop.errors import FaultsError, InputError, nearest, one_or_all
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel
 from bondloop.realtime.channels.packet import ROLES, TYPES, PacketSide
@@ -91,7 +91,7 @@ def refuse_misfits(lab: Channels, test: HybridTest) -> None:
     """Raise an error that says all that does not fit between channels and a test."""
     faults = [f"{name}: {words}" if name else words for name, words in faults_against(lab, test)]
     if faults:
-        raise InputError(faults[0]) if len(faults) == 1 else FaultsError("the channels and the test", faults)
+        raise one_or_all("the channels and the test", faults)
 
 
 def _missing(

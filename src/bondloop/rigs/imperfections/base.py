@@ -133,7 +133,7 @@ class Chain(Imperfection):
         return in_turn(self.parts, value, contexts)
 
 
-def checked(parts: Any, what: str) -> tuple[Imperfection, ...]:
+def checked(parts: object, what: str) -> tuple[Imperfection, ...]:
     """Return parts as a tuple, refusing what is no imperfection."""
     result = tuple(parts) if isinstance(parts, Sequence) else (parts,)
     for part in result:

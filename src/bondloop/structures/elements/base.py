@@ -7,13 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.described import Described
 from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.structures.elements.beam import PlaneBending
+    from bondloop.structures.elements.beam_3d import SpaceBending
 
 __all__ = ["DOFS", "Array", "Blocks", "Element", "Member", "Number", "column", "condense", "rotate", "stiff"]
 
@@ -217,7 +221,7 @@ def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
 
 
 def condense(
-    elements: Sequence[Any], dofs: Sequence[str], K: Array, M: Array, lumped: Array
+    elements: Sequence[PlaneBending | SpaceBending], dofs: Sequence[str], K: Array, M: Array, lumped: Array
 ) -> tuple[Array, Array, Array]:
     """Release ends: static condensation of the released local rotations.
 

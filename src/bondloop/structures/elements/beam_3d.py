@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from bondloop.program.ranges import number
 from bondloop.structures.elements.axes import lengths, space_axes
 from bondloop.structures.elements.base import (
     DOFS,
@@ -48,6 +49,12 @@ class SpaceBending(Member, family="element"):
     release_a: tuple[str, ...] = field(kw_only=True, default=())
     release_b: tuple[str, ...] = field(kw_only=True, default=())
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.reference, (list, tuple)) and any(isinstance(x, str) for x in self.reference):
+            what = f"{type(self).__name__}(reference)"
+            object.__setattr__(self, "reference", tuple(number(x, what, "1") for x in self.reference))
+
     def faults(self, xyz: Array) -> list[str]:
         """Also that only rotations are released, and the reference is not along the member."""
         found = super().faults(xyz)
@@ -67,7 +74,7 @@ class SpaceBending(Member, family="element"):
         return first_bending(EI, float(self.rho) * float(self.A), size)
 
 
-def bend(elements: Sequence[Any], L: Array) -> tuple[Array, Array, Array]:
+def bend(elements: Sequence[SpaceBending], L: Array) -> tuple[Array, Array, Array]:
     """Local K, M and lumped M of bending in both planes, shape (n, 12, 12)."""
     E, A, rho = (column(elements, name) for name in ("E", "A", "rho"))
     rigid = np.full(len(L), np.nan)
@@ -88,7 +95,7 @@ def bend(elements: Sequence[Any], L: Array) -> tuple[Array, Array, Array]:
     return K, M, lumped
 
 
-def turn(elements: Sequence[Any], xyz: Array, K: Array, M: Array, lumped: Array) -> Blocks:
+def turn(elements: Sequence[SpaceBending], xyz: Array, K: Array, M: Array, lumped: Array) -> Blocks:
     """Release ends and turn local matrices into global axes."""
     none = (np.nan, np.nan, np.nan)
     axes = space_axes(

@@ -48,7 +48,7 @@ def bending_geometric(N: Array, L: Array, phi: Array, *, string: bool) -> Array:
     return np.asarray(np.moveaxis(np.array(rows), 2, 0) * (N / (L * (1 + phi) ** 2))[:, None, None])
 
 
-def carries_axial_force(element: Any) -> bool:
+def carries_axial_force(element: object) -> bool:
     """Whether a kind of element has a geometric stiffness."""
     return isinstance(element, (Bar, PlaneBending, SpaceBending))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Link(Element, family="element"):
         return []
 
 
-def link_blocks(elements: Sequence[Any], xyz: Array, value: Array) -> Array:
+def link_blocks(elements: Sequence[Link], xyz: Array, value: Array) -> Array:
     """Matrices value · n nᵀ with n = (direction, -direction), shape (n, 6 nodes, 6 nodes)."""
     n = np.zeros((len(elements), xyz.shape[1] * 6))
     for i, e in enumerate(elements):

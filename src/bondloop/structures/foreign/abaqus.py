@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from bondloop.errors import InputError
 from bondloop.program.number_block import fortran_number
 from bondloop.structures.foreign.labelled import Entries, labelled_content, refuse_faults
 from bondloop.structures.foreign.text_file import read_source
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["HELD", "read_abaqus", "without_held"]
 
@@ -85,7 +88,9 @@ def _fits(word: str, place: int, width: int) -> bool:
     return number > 0 or (number < 0 and width == 5 and place % 2 == 0)
 
 
-def without_held(matrices: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def without_held(
+    matrices: dict[str, Sparse], names: tuple[str, ...]
+) -> tuple[dict[str, Sparse], tuple[str, ...]]:
     """Return matrices without the degrees of freedom that Abaqus holds, and the names of the others.
 
     Parameters

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.containers import MOST
 from bondloop.errors import FaultsError, InputError
 from bondloop.structures.elements.base import DOFS
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Sparse
 
 __all__ = ["OPEN", "Entries", "labelled_content", "refuse_faults", "role_of", "united"]
 
@@ -64,8 +67,8 @@ def labelled_content(matrices: Mapping[str, tuple[Entries, bool]]) -> dict[str, 
 
 
 def united(
-    matrices: Mapping[str, Any], order: Sequence[str], more: Mapping[str, Any], own: Sequence[str]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+    matrices: Mapping[str, Sparse], order: Sequence[str], more: Mapping[str, Sparse], own: Sequence[str]
+) -> tuple[dict[str, Sparse], tuple[str, ...]]:
     """Return the matrices of two files over the degrees of freedom of both; what one does not name is zero.
 
     Parameters
@@ -81,7 +84,7 @@ def united(
     names = (*order, *(name for name in own if name not in known))
     place = {name: k for k, name in enumerate(names)}
 
-    def spread(matrix: Any, dofs: Sequence[str]) -> Any:
+    def spread(matrix: Sparse, dofs: Sequence[str]) -> Sparse:
         if matrix.shape != (len(dofs), len(dofs)):
             return matrix
         entries, at = sparse.coo_array(matrix), np.array([place[name] for name in dofs], dtype=np.int64)

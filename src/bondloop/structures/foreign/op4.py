@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from bondloop.program.number_block import free_numbers
 from bondloop.structures.foreign.labelled import refuse_faults, role_of
 from bondloop.structures.foreign.op4_binary import is_binary_op4, own_name, read_op4_binary
 from bondloop.structures.foreign.text_file import read_source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.structures.foreign.op4_binary import Output
 
 __all__ = ["read_op4"]
 
@@ -53,12 +58,12 @@ def read_op4(path: Path) -> dict[str, Any]:
     return {**matrices, "dofs": None}
 
 
-def _read_text(path: Path) -> dict[str, Any]:
+def _read_text(path: Path) -> dict[str, Output | None]:
     """Read a file that was written as text."""
     text = read_source(path, "OUTPUT4 file")
     lines = text.splitlines()
     faults: list[str] = []
-    matrices: dict[str, Any] = {}
+    matrices: dict[str, Output | None] = {}
     i = 0
     while i < len(lines) and not faults:
         match = _HEADER.fullmatch(lines[i])
@@ -78,7 +83,7 @@ def _read_text(path: Path) -> dict[str, Any]:
     return matrices
 
 
-def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -> tuple[int, Any]:
+def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -> tuple[int, Output | None]:
     """Return the line after a matrix, and the matrix."""
     from scipy import sparse
 
@@ -89,8 +94,8 @@ def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -
             f"line {i + 1}, column 1: it claims {rows:,} x {columns:,}; at most {MOST:,} rows are read"
         )
         return len(lines), None
-    places: list[Any] = []
-    values: list[Any] = []
+    places: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    values: list[NDArray[np.float64 | np.complex128]] = []
     i += 1
     while i < len(lines):
         head = _wholes(lines[i])

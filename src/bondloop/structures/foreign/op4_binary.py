@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from bondloop.containers import MOST
 from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    Output: TypeAlias = sparse.csr_array[np.float64 | np.complex128]
 
 __all__ = ["is_binary_op4", "own_name", "read_op4_binary"]
 
@@ -29,7 +35,7 @@ def is_binary_op4(start: bytes) -> bool:
     return any(int.from_bytes(start[:4], order) in HEADERS for order in ("little", "big"))
 
 
-def read_op4_binary(path: Path) -> dict[str, Any]:
+def read_op4_binary(path: Path) -> dict[str, Output]:
     """Return the matrices of a binary OUTPUT4 file, by name.
 
     Parameters
@@ -40,7 +46,7 @@ def read_op4_binary(path: Path) -> dict[str, Any]:
     data = path.read_bytes()
     order = "<" if int.from_bytes(data[:4], "little") in HEADERS else ">"
     word = HEADERS[int.from_bytes(data[:4], "little" if order == "<" else "big")]
-    matrices: dict[str, Any] = {}
+    matrices: dict[str, Output] = {}
     records = _records(data, order)
     for place, record in records:
         if len(record) != 6 * word:
@@ -71,7 +77,7 @@ def own_name(name: str, others: Collection[str]) -> str:
 
 def _records(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
     """Yield Fortran's records, whose length stands before and after each."""
-    kind: Any = "little" if order == "<" else "big"
+    kind: Literal["little", "big"] = "little" if order == "<" else "big"
     at = 0
     while at < len(data):
         size = int.from_bytes(data[at : at + 4], kind)
@@ -84,7 +90,7 @@ def _records(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 
 def _matrix(
     records: Iterator[tuple[int, bytes]], shape: tuple[int, int], kind: int, order: str, word: int
-) -> Any:
+) -> Output:
     """Read the columns of a matrix; a number of rows below zero says that there are many (BIGMAT)."""
     from scipy import sparse
 
@@ -94,8 +100,8 @@ def _matrix(
     size = parts * (8 if kind in (2, 4) or word == 8 else 4)
     real = f"{order}{letter}{size}"
     whole = f"{order}i{word}"
-    i: list[Any] = [np.zeros(0, dtype=np.int64)]
-    j: list[Any] = [np.zeros(0, dtype=np.int64)]
+    i: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    j: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     x: list[Any] = [np.zeros(0)]
     for place, record in records:
         if len(record) < 3 * word:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -207,7 +207,7 @@ def project(
 ) -> Reduced:
     """Return TᵀMT, TᵀCT, TᵀKT as a reduced model."""
 
-    def small(product: Any) -> Any:
+    def small(product: NDArray[np.float64]) -> NDArray[np.float64]:
         B = T.T @ product
         return (B + B.T) / 2
 
@@ -220,7 +220,7 @@ def project(
     return reduced
 
 
-def remember_reduction(reduced: Reduced, kind: str, **arguments: Any) -> Reduced:
+def remember_reduction(reduced: Reduced, kind: str, **arguments: object) -> Reduced:
     """Let reduced matrices be described by what they were reduced from, where a structure describes that.
 
     Parameters

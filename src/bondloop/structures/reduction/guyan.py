@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["constraint_modes", "guyan"]
 
 
-def constraint_modes(matrices: Matrices, kept: list[int], inner: Any) -> NDArray[np.float64]:
+def constraint_modes(matrices: Matrices, kept: list[int], inner: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the static shapes -K_ii⁻¹ K_ib, shape (inner, kept): one kept at 1, the others held."""
     try:
         solve = factor(matrices.K[inner][:, inner])

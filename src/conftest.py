@@ -1,0 +1,19 @@
+"""Modules whose doctests are run by themselves are imported once.
+
+pytest imports the package of a module and then the module, though its package may have imported it already:
+there would be two of every class, and `isinstance` would know one of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+
+
+def pytest_collect_file(file_path: Path) -> None:
+    """Import the package of a file that is about to be collected, as Python does."""
+    package = file_path.parent.relative_to(SOURCES).parts
+    if file_path.suffix == ".py" and package:
+        importlib.import_module(".".join(package))
