@@ -20,11 +20,15 @@ import bondloop
 
 PAGE = Path(__file__).with_suffix(".md")
 ROOMS = sorted(
-    module.name.removeprefix("bondloop.")
-    for module in pkgutil.walk_packages(bondloop.__path__, "bondloop.")
-    if module.ispkg or module.name.count(".") == 1
+    (
+        module.name.removeprefix("bondloop.")
+        for module in pkgutil.walk_packages(bondloop.__path__, "bondloop.")
+        if module.ispkg or module.name.count(".") == 1
+    ),
+    key=lambda room: (room == "extend", room),
 )
-"""The rooms, and folders within them: ``control``, ``integrate.structural``."""
+"""The rooms, and folders within them: ``control``, ``integrate.structural``. Last comes the one that has all
+its names from others, so that each is described where it is at home."""
 
 ROOM = """{title}
 {rule}
@@ -86,9 +90,9 @@ def page() -> str:
             about = (importlib.import_module(f"bondloop.{room}").__doc__ or "").partition("\n")[0]
             lines += [f"## bondloop.{room}\n", f"{about}\n", "| name | what it is |", "|---|---|"]
             for name, thing in things.items():
-                text = (
-                    description(room, name, thing).partition("\n")[0].replace("|", "\\|").replace("``", "`")
-                )
+                where = home(name, thing).removeprefix("bondloop.")
+                line = description(where, name, thing).partition("\n")[0]
+                text = line.replace("|", "\\|").replace("``", "`")
                 lines.append(f"| `{name}` | {text} |")
             lines.append("")
     return "\n".join(lines)

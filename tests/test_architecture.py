@@ -97,6 +97,33 @@ def test_names_that_a_recipe_names_are_there():
     assert named - {word for file in files for word in re.findall(r"\w+", file.read_text("utf-8"))} == set()
 
 
+def test_recipes_are_written_with_the_names_of_one_place():
+    """What a recipe imports from elsewhere is not offered by `bondloop.extend`, and is no base of a class."""
+    from bondloop import extend
+
+    recipes = PAGE.partition("\n## Recipes\n")[2]
+    imports = re.findall(r"^>>> from (bondloop[\w.]*) import (.+)$", recipes, re.MULTILINE)
+    here = {name for room, names in imports if room == "bondloop.extend" for name in names.split(", ")}
+    elsewhere = {name for room, names in imports if room != "bondloop.extend" for name in names.split(", ")}
+    assert len(here) >= 20
+    assert elsewhere & set(extend.__all__) == set()
+    bases = set(re.findall(r"^(?:>>>|\.\.\.) class \w+\((\w+)\)", recipes, re.MULTILINE))
+    assert bases == {"Compensator", "Imperfection", "Integrator", "Model", "Scheme"}
+    assert bases <= here
+
+
+def test_the_one_place_has_names_of_rooms_alone():
+    from bondloop import extend
+
+    spec = importlib.util.spec_from_file_location("docs_reference", ROOT / "docs" / "reference.py")
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    rooms = {room: things for room, things in reference.public().items() if room != "extend"}
+    for name in extend.__all__:
+        thing = getattr(extend, name)
+        assert any(things.get(name) is thing for things in rooms.values()), name
+
+
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", "docs/index.md", "docs/architecture.md"])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")

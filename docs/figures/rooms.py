@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 STOREYS = {
     "What one calls": {
         "cli": "the command line",
+        "extend": "to write parts of one's own",
         "report": "a page for a run",
         "description": "tests as files",
         "papers": "ready-made tests",

@@ -1,0 +1,128 @@
+"""What it takes to write a controller, compensator, integrator, actuator, specimen, imperfection or back end.
+
+The one place to import these names from: each is the very one of the room that describes it, and public names
+are kept (docs/releasing.md). The recipes of docs/architecture.md are written with them. A link is a file of
+C: docs/realtime-driver.md.
+
+>>> from bondloop.extend import ControlLaw, Desired, Measured
+>>> class Lead(ControlLaw):
+...     "Commands where the specimen should be a little later."
+...
+...     ahead: float = 0.01
+...
+...     def step(self, desired, measured):
+...         return desired.displacement + self.ahead * desired.velocity
+>>> Lead(ahead="20 ms").started(period=0.001).step(Desired(1.0, velocity=2.0), Measured(displacement=0.0))
+1.04
+"""
+
+from __future__ import annotations
+
+from bondloop.bondgraph import (
+    GY,
+    MC,
+    MGY,
+    MR,
+    MTF,
+    TF,
+    C,
+    Domain,
+    I,
+    Input,
+    Model,
+    Multiport,
+    One,
+    Port,
+    R,
+    Se,
+    Sf,
+    Zero,
+)
+from bondloop.compile import BACKENDS, Backend, Ends
+from bondloop.control import Compensator, ControlLaw, Controller, Design, Desired, Measured, Parameter
+from bondloop.errors import BondloopError, InputError, ModelError
+from bondloop.integrate import Discretised, Integrator
+from bondloop.integrate.structural import Motion, Restoring, Scheme, Stepped
+from bondloop.program import (
+    Applied,
+    Assign,
+    Const,
+    Context,
+    Expr,
+    Op,
+    System,
+    Update,
+    Var,
+    describable,
+    evaluate,
+    function,
+    instantiate,
+    select,
+    substitute,
+    variables,
+)
+from bondloop.rigs import Imposed, OdeSpecimen, Sensor, mounted
+from bondloop.rigs.imperfections import Chain, Imperfection, chain
+
+__all__ = [
+    "BACKENDS",
+    "GY",
+    "MC",
+    "MGY",
+    "MR",
+    "MTF",
+    "TF",
+    "Applied",
+    "Assign",
+    "Backend",
+    "BondloopError",
+    "C",
+    "Chain",
+    "Compensator",
+    "Const",
+    "Context",
+    "ControlLaw",
+    "Controller",
+    "Design",
+    "Desired",
+    "Discretised",
+    "Domain",
+    "Ends",
+    "Expr",
+    "I",
+    "Imperfection",
+    "Imposed",
+    "Input",
+    "InputError",
+    "Integrator",
+    "Measured",
+    "Model",
+    "ModelError",
+    "Motion",
+    "Multiport",
+    "OdeSpecimen",
+    "One",
+    "Op",
+    "Parameter",
+    "Port",
+    "R",
+    "Restoring",
+    "Scheme",
+    "Se",
+    "Sensor",
+    "Sf",
+    "Stepped",
+    "System",
+    "Update",
+    "Var",
+    "Zero",
+    "chain",
+    "describable",
+    "evaluate",
+    "function",
+    "instantiate",
+    "mounted",
+    "select",
+    "substitute",
+    "variables",
+]
