@@ -265,6 +265,15 @@ def test_insert_refuses_what_ends_a_bond(part, found):
     assert [str(b) for b in model.bonds()] == before
 
 
+@pytest.mark.parametrize("part", [De(), Integrator()], ids=["De", "Integrator"])
+def test_insert_refuses_signals_where_power_flows(part):
+    model = oscillator()
+    before = [str(b) for b in model.bonds()]
+    with pytest.raises(InputError, match=r"carries power, and .* is a part for signals"):
+        model.insert(part, "force >> v")
+    assert [str(b) for b in model.bonds()] == before
+
+
 @pytest.mark.parametrize(
     "part", [One(), Zero(), TF(modulus=1.0), GY(ratio=1.0), RS(damping=1.0, gives="heat")]
 )

@@ -361,9 +361,30 @@ def test_an_input_that_returns_no_number_is_refused_with_the_time(returned):
 
 def test_vectors_that_are_no_numbers_are_refused():
     system = oscillator().compile()
-    with pytest.raises(InputError, match=r"states: expected 2 numbers; found \['a', 'b'\]"):
+    with pytest.raises(InputError, match=r"I.momentum: expected a number with a unit.*; found 'a'"):
         system.initial(["a", "b"])
+    with pytest.raises(InputError, match=r"states: expected 2 numbers; found \[True, False\]"):
+        system.initial([True, False])
     with pytest.raises(InputError, match="inputs: expected 1 numbers"):
         system.operating_inputs([None, {}])
     assert system.simulate(0.1, {system.inputs[0]: np.float64(2.0)}).time[-1] == pytest.approx(0.1)
     assert system.initial({system.states[0]: np.array(0.5)})[0] == 0.5
+
+
+@pytest.mark.parametrize("bad", [None, math.nan, math.inf])
+def test_an_entry_of_a_vector_that_is_no_number_is_refused_by_name(bad):
+    system = oscillator().compile()
+    with pytest.raises(InputError, match=rf"state '{re.escape(system.states[1])}': expected a finite number"):
+        system.simulate(0.1, initial=[1.0, bad])
+    with pytest.raises(InputError, match="input 'F': expected a finite number"):
+        system.operating_inputs([bad])
+
+
+def test_texts_in_a_vector_measure_what_the_variables_do():
+    system = oscillator().compile()
+    assert system.initial(["2 N s", 1.0]).tolist() == [2.0, 1.0]
+    assert system.operating_inputs(("3 kN",)).tolist() == [3000.0]
+    with pytest.raises(InputError, match=r"I.momentum: .*'2 kg'"):
+        system.initial(["2 kg", 1.0])
+    with pytest.raises(InputError, match=r"expected 2 values.*found 1"):
+        system.initial(["2 N s"])

@@ -32,6 +32,7 @@ from bondloop.structures import (
     strokes,
     time_history,
 )
+from bondloop.structures.constraints import Constraint, checked_constraint
 from bondloop.substructure import loading_block
 
 STEEL = {"E": 210e9, "A": 8e-3, "I": 6e-5, "rho": 7850.0}
@@ -282,5 +283,35 @@ def test_weights_may_be_texts():
     two = Matrices(np.eye(2), None, [[2.0, -1.0], [-1.0, 1.0]], ("a.ux", "b.ux"))
     numbers, texts = (in_coordinates(two, {"y": {"b.ux": w, "a.ux": -1.0}}) for w in (0.5, "50 %"))
     assert texts.matrices.describe() == numbers.matrices.describe()
-    with pytest.raises(InputError, match=r"coordinates\['y'\]\['b.ux'\].*'1 kg'"):
-        in_coordinates(two, {"y": {"b.ux": "1 kg"}})
+    for weight in ("1 kg", "1 m", None, True):  # a length makes no translation of another
+        with pytest.raises(InputError, match=r"coordinates\['y'\]\['b.ux'\]"):
+            in_coordinates(two, {"y": {"b.ux": weight}})
+    turns = [{"a.ux": "2 1/m", "b.ux": "-0.2 1/cm"}, {"a.ux": 2, "b.ux": -20}]
+    texts, numbers = (in_coordinates(two, {"turn.rz": weights}) for weights in turns)
+    assert texts.matrices.describe() == numbers.matrices.describe()
+    for silly in (None, [1, -1], {"y": [1, -1]}):
+        with pytest.raises(InputError, match="coordinates"):
+            in_coordinates(two, silly)
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        ({"a.ux": 1, "b.rz": "-20 cm"}, {"a.ux": 1, "b.rz": -0.2}),
+        ({"b.rz": 1, "a.ux": "-5 1/m"}, {"b.rz": 1, "a.ux": -5}),
+        ({"a.ux": "100 %", "b.ux": -1}, {"a.ux": 1, "b.ux": -1}),
+    ],
+)
+def test_terms_of_a_constraint_may_be_texts(texts, numbers):
+    """Their sum is a length or an angle, whichever its terms say."""
+    assert Constraint(tuple(texts.items())).terms == tuple(numbers.items())
+    assert checked_constraint(texts) == checked_constraint(numbers)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [None, (("a.ux",),), 5, ((1, 2),), (("a.ux", "1 m"), ("b.ux", -1)), (("a.rz", "1 m"), ("b.ux", "1 1/m"))],
+)
+def test_terms_of_a_constraint_that_are_none_are_refused(terms):
+    with pytest.raises(InputError, match=r"Constraint\(terms"):
+        Constraint(terms)

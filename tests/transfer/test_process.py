@@ -217,3 +217,33 @@ def test_rows_are_projected_out():
     assert basis.shape == (3, 200)
     assert basis @ basis.T == pytest.approx(np.eye(3), abs=1e-13)
     assert np.abs(project_out(basis, rows)).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        ((["50 rad/s"], [1, "50 rad/s"]), ([50], [1, 50])),
+        ((["2500 rad^2/s^2"], [1, "10 rad/s", "2500 rad^2/s^2"]), ([2500], [1, 10, 2500])),
+        ((["50 1/s"], ["1", "50 1/s"]), ([50], [1, 50])),
+        (([1], ["20 ms", 1]), ([1], [0.02, 1])),
+        (("2", np.array(["20 ms", "1"])), ([2], [0.02, 1])),
+    ],
+)
+def test_coefficients_may_be_texts(texts, numbers):
+    assert Process(*texts) == Process(*numbers)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([1, "50 Hz"], "found '50 Hz'; tell it in rad/s"),  # a pole at 50 Hz is at 314 rad/s
+        ([1, "50 kg"], "'50 kg'"),
+        ("a", "'a'"),
+        ((x for x in (1.0, 2.0)), "needs finite coefficients"),
+        ([10**400, 1], "needs finite coefficients"),
+        ([[1.0, 2.0]], "needs finite coefficients"),
+    ],
+)
+def test_coefficients_that_are_none_are_refused(row, words):
+    with pytest.raises(InputError, match=words):
+        Process([1.0], row)

@@ -250,8 +250,8 @@ class Model(Part):
         name
             Attribute of the model that owns the tail; without one the part is named after its kind.
         """
-        _expect_through(part)
         old = self.bond_at(between)
+        _expect_through(part, old)
         owner = old.tail._home() or self
         if name is not None:
             setattr(owner, name, part)
@@ -523,15 +523,19 @@ def named_by_kind(part: Part) -> bool:
     return re.fullmatch(rf"{kind}\d*", part._name or "") is not None
 
 
-def _expect_through(part: object) -> None:
-    """Refuse what cannot come into a bond, because nothing goes on from it."""
-    from bondloop.bondgraph.multiport import Multiport
+def _expect_through(part: object, into: Bond) -> None:
+    """Refuse what cannot come into a bond: nothing goes on from it, or it takes signals where power flows."""
     from bondloop.bondgraph.signal_parts import Input
     from bondloop.bondgraph.two_ports import MGY, MTF, TwoPort
 
     shown, remedy = f"{part!r:.60}", "Insert a junction and bond the part to it"
     if isinstance(part, Part):
         signal = part.is_signal and not isinstance(part, Input)
+        if signal and not (into.word is not None or into.tail.is_signal or into.head.is_signal):
+            raise InputError(
+                f"insert(part): {into} carries power, and {type(part).__name__} is a part for signals. Bond "
+                "it to what it reads, such as a junction's flow: model.v.flow >> part"
+            )
         if signal or part._sides is not None or isinstance(part, (Zero, One, Port, TwoPort, MTF, MGY)):
             return
         shown = type(part).__name__

@@ -17,7 +17,7 @@ from bondloop.control.mcs_law import AdaptiveLaw
 from bondloop.errors import InputError
 from bondloop.program.described import Parameter, state_unit
 from bondloop.program.quantity import Quantity
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE
+from bondloop.program.ranges import FINITE, NOT_NEGATIVE, in_seconds
 from bondloop.program.signals import Signal
 from bondloop.substructure.reference_model import reference_model
 from bondloop.units import multiplied
@@ -132,7 +132,7 @@ class MCS(Controller):
         choice: object = self.error_filter
         if isinstance(choice, str):
             return choice == "settling"
-        return isinstance(choice, Sequence) and any(isinstance(w, str) for w in choice)
+        return isinstance(choice, Sequence | np.ndarray) and any(isinstance(w, str) for w in choice)
 
     def _checked_filter(self) -> str | tuple[float, ...]:
         kind = type(self).__name__
@@ -151,10 +151,9 @@ class MCS(Controller):
             return choice
         numbers = list(choice) if isinstance(choice, Sequence | np.ndarray) else [choice]
         # Beside the highest derivative, which counts once: x_e in 1/s of order 2.
-        units = [multiplied("1", "s", k - self.order + 1) or "1" for k in range(len(numbers))]
+        where = f"{kind}(error_filter)"
         weights = tuple(
-            NOT_NEGATIVE.check(w, f"{kind}(error_filter)", unit)
-            for w, unit in zip(numbers, units, strict=True)
+            NOT_NEGATIVE.check(in_seconds(w, where, k - self.order + 1), where) for k, w in enumerate(numbers)
         )
         if len(weights) != self.order or not weights[-1]:
             raise InputError(
@@ -173,9 +172,12 @@ class MCS(Controller):
             raise InputError(
                 f"{kind}: initial_gains are numbers or lists of numbers, not both; found {rows!r}"
             )
+        # Of a displacement and its derivatives; where the command is no displacement, plain numbers will do.
+        units = ["1", *(multiplied("1", "s", k) for k in range(1, self.order))]
+        where = f"{kind}(initial_gains)"
         if any(nested):
-            return tuple(tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in row) for row in rows)
-        return tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in rows)
+            return tuple(tuple(FINITE.check(x, where, *units) for x in row) for row in rows)
+        return tuple(FINITE.check(x, where, *units) for x in rows)
 
     def error_weights(self) -> tuple[float, ...]:
         """Return the row C_e: weights of the errors of displacement, velocity and so on."""

@@ -14,6 +14,7 @@ from bondloop.program.inversion import Inverse, invert
 from bondloop.program.merging import merged
 from bondloop.program.one_mode import without_idle
 from bondloop.program.quantity import quantity_of
+from bondloop.program.simulate import sampled_rows
 from bondloop.program.system import System
 from bondloop.program.time_derivative import rate_name
 from bondloop.program.zero_dynamics import ZeroDynamics, judged
@@ -156,13 +157,10 @@ def _spline(motion: tuple[Row, Row], order: int, name: str) -> Callable[[int], C
     """Return the rates of a sampled motion by their order."""
     from scipy.interpolate import make_interp_spline
 
-    t, y = (np.asarray(a, dtype=float) for a in motion)
+    t, y = sampled_rows(motion, name)
     degree = order + 3 - order % 2  # odd, and its highest rate used is still a cubic or better
-    if t.shape != y.shape or t.ndim != 1 or len(t) <= degree or np.any(np.diff(t) <= 0):
-        raise InputError(
-            f"input '{name}': expected two equally long rows, times increasing, of at least "
-            f"{degree + 1} samples"
-        )
+    if len(t) <= degree:
+        raise InputError(f"input '{name}': expected at least {degree + 1} samples; found {len(t)}")
     spline = make_interp_spline(t, y, k=degree)
 
     def rate(of_order: int) -> Callable[[float], float]:

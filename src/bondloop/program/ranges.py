@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import Kind, register
-from bondloop.units import quantity
+from bondloop.units import multiplied, quantity, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +33,7 @@ __all__ = [
     "checked_value",
     "checked_values",
     "each_number",
+    "in_seconds",
     "instant",
     "is_truth",
     "number",
@@ -64,6 +65,9 @@ def each_number(
     ((0.001, 3.0), 1)
     """
     result = []
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        faults.append(f"{owner}({name}): expected a list of numbers; found {values!r:.60}")
+        return ()
     for i, value in enumerate(values):
         try:
             result.append(number(value, f"{owner}({name}[{i}])", *units))
@@ -109,6 +113,33 @@ def number(value: object, what: str, *units: str) -> float:
     return result
 
 
+def in_seconds(value: object, what: str, power: int) -> float:
+    """Return a coefficient that measures s^power, such as one of a polynomial in s, as a float.
+
+    An angle counts as nothing: a corner may be told in rad/s. One in Hz is refused, since it is 2π of those.
+
+    Parameters
+    ----------
+    value, what
+        As for `number`.
+    power
+        Of the second.
+
+    Examples
+    --------
+    >>> in_seconds("20 ms", "lag", 1), in_seconds("50 rad/s", "corner", -1), in_seconds("5 %", "share", 0)
+    (0.02, 50.0, 0.05)
+    >>> in_seconds("8 Hz", "corner", -1)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: corner: found '8 Hz'; tell it in rad/s, 2π times as many
+    """
+    if isinstance(value, str) and "Hz" in unit_in(value) and power:
+        raise InputError(f"{what}: found {value!r}; tell it in rad/s, 2π times as many")
+    seconds = multiplied("1", "s", power) or "1"
+    turning = [multiplied(seconds, "rad", -power)] if power else []
+    return number(value, what, seconds, *turning)
+
+
 def instant(value: object, what: str) -> float:
     """Return a time in s, or a text with its unit, as a float; one that is infinite is before or after all.
 
@@ -152,7 +183,7 @@ def si_array(values: object, what: str, *units: str) -> NDArray[np.float64]:
     if isinstance(values, str):
         return np.asarray(number(values, what, *units))
     if isinstance(values, Iterable) and not isinstance(values, np.ndarray):
-        values = [number(v, what, *units) if isinstance(v, str) else v for v in values]
+        values = [si_array(v, what, *units) if isinstance(v, (str, list, tuple)) else v for v in values]
     try:
         array = np.asarray(values)
         # NumPy would read texts without a look at their units, and True as 1.

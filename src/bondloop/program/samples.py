@@ -76,12 +76,17 @@ def in_si(values: object, what: str, *units: str) -> NDArray[np.float64]:
     --------
     >>> in_si(["1 mm", 2], "x", "m").tolist(), in_si([True, False], "on").tolist()
     ([0.001, 2.0], [1.0, 0.0])
+    >>> in_si([["1 mm", True], [2, 3]], "x", "m").tolist(), in_si(True, "on").tolist()
+    ([[0.001, 1.0], [2.0, 3.0]], 1.0)
     """
-    if isinstance(values, np.ndarray) and is_truth(values):
-        values = values.astype(float)
-    elif isinstance(values, (list, tuple)) and all(is_truth(v) for v in values):
-        values = [float(v) for v in values]
-    return si_array(values, what, *units)
+    return si_array(_counted(values), what, *units)
+
+
+def _counted(values: object) -> object:
+    """Return values with what is true as 1, however deep in lists."""
+    if is_truth(values):
+        return np.asarray(values, dtype=float)
+    return [_counted(v) for v in values] if isinstance(values, (list, tuple)) else values
 
 
 def as_samples(value: Value) -> Value:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bondloop.program.simulate_switching import Event
     from bondloop.program.system import System
 
-__all__ = ["Trajectory", "simulate"]
+__all__ = ["Trajectory", "sampled_rows", "simulate"]
 
 STEPS = 1000
 """Steps, at least, of a stiff method that inputs act on."""
@@ -322,7 +322,7 @@ def _signal(given: InputValue, name: str) -> Callable[[float], float]:
     if callable(given):
         return partial(_value_at, given, name)
     if isinstance(given, tuple) and len(given) == 2:
-        t, y = _rows(given, name)
+        t, y = sampled_rows(given, name)
         return lambda s: float(np.interp(s, t, y))
     if isinstance(given, Sequence) or np.ndim(given):
         raise InputError(
@@ -337,14 +337,17 @@ def _value_at(function: Callable[[float], float], name: str, t: float) -> float:
     value = function(t)
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"input '{name}': expected a function that returns a number; at t = {t:.6g} s it returned "
             f"{value!r:.60}"
         ) from None
 
 
-def _rows(pair: tuple[ArrayLike, ArrayLike], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sampled_rows(
+    pair: tuple[ArrayLike, ArrayLike], name: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the times and values of a sampled input as finite rows of one length, times increasing."""
     times, values = (
         checked_column(row, f"input '{name}', {what}")
         for row, what in zip(pair, ("times", "values"), strict=True)
@@ -361,7 +364,7 @@ def _rate(given: Mapping[str, InputValue], name: str, rate_name: str) -> Callabl
     if callable(source):
         raise InputError(f"the rate of input '{name}' is needed; give it as a function under '{rate_name}'")
     if isinstance(source, tuple):
-        t, y = _rows(source, name)
+        t, y = sampled_rows(source, name)
         slope = np.diff(y) / np.diff(t)
         return lambda s: float(
             slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)]

@@ -395,9 +395,12 @@ def named_vector(
             result[named_index(kind, key, names)] = number(value, f"{kind} '{key}'")
         return result
     try:
-        vector = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+        vector = si_array(given, f"{kind}s")
+    except InputError:
         raise InputError(f"{kind}s: expected {len(names)} numbers; found {given!r:.60}") from None
     if vector.shape != (len(names),):
         raise InputError(f"{kind}s: expected {len(names)} values, found shape {vector.shape}")
+    if not np.isfinite(vector).all():
+        i = int(np.argmin(np.isfinite(vector)))
+        raise InputError(f"{kind} '{names[i]}': expected a finite number; found {vector[i]}")
     return vector

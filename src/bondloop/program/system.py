@@ -331,6 +331,7 @@ class System:
             says; or all of them as a vector. None: the model's own.
         """
         own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
+        given = _by_name(given, self.states)
         if isinstance(given, Mapping):
             for key, value in self._in_si(given).items():
                 own[named_index("state", key, self.states)] = number(value, f"state '{key}'")
@@ -346,6 +347,7 @@ class System:
             Numbers in SI or texts with a unit by the name of the input, those not named as the model
             says; or all of them as a vector. None: the model's own.
         """
+        given = _by_name(given, self.inputs)
         if given is None or isinstance(given, Mapping):
             given = self._in_si({**self.input_defaults, **(given or {})})
         return named_vector("input", given, self.inputs)
@@ -748,6 +750,19 @@ class System:
         from bondloop.program.from_matrices import system_from_control
 
         return system_from_control(plant, name)
+
+
+def _by_name(
+    given: Mapping[str, float] | ArrayLike | None, names: Sequence[str]
+) -> Mapping[str, float] | ArrayLike | None:
+    """Return a row with texts in it by name, since each must measure what its variable does."""
+    if isinstance(given, (list, tuple)) and any(isinstance(x, str) for x in given):
+        if len(given) != len(names):
+            raise InputError(
+                f"expected {len(names)} values, one for each of {', '.join(names[:8])}; found {len(given)}"
+            )
+        return dict(zip(names, given, strict=True))
+    return given
 
 
 def is_linear(expr: Expr, parameters: Mapping[Var, object]) -> bool:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
 from bondloop.errors import InputError
-from bondloop.program.described import Described, number
+from bondloop.program.described import Described
+from bondloop.structures.dofs import dof_domain, dof_word, weight_of
 from bondloop.structures.elements.base import DOFS, Array
 
 if TYPE_CHECKING:
@@ -34,13 +36,40 @@ class Constraint(Described, member_of="constraint"):
     """Whether to leave out a constraint on a degree of freedom that does not exist, rather than refuse it."""
 
     def __post_init__(self) -> None:
-        terms = tuple((dof, number(c, f"Constraint(terms) of {dof}", "1", "m")) for dof, c in self.terms)
-        object.__setattr__(self, "terms", terms)
+        given: object = self.terms  # whatever stands in a file
+        if isinstance(given, Mapping):
+            given = tuple(given.items())
+        try:
+            pairs = [(dof, c) for dof, c in given]  # type: ignore[attr-defined]
+            totals = {dof_domain(dof) for dof, _ in pairs}
+        except (TypeError, ValueError, AttributeError):
+            raise InputError(
+                "Constraint(terms): expected pairs of a degree of freedom and a number, ('a.ux', 1); "
+                f"found {given!r:.60}"
+            ) from None
+        object.__setattr__(self, "terms", tuple(_weighed(pairs, totals)))
 
     @property
     def label(self) -> str:
         """The constraint as it may be written, such as ``1 a.ux - 1 b.ux = 0``."""
         return " ".join(f"{c:+g} {d}" for d, c in self.terms) + " = 0"
+
+
+def _weighed(pairs: Sequence[tuple[str, object]], totals: set[Domain]) -> list[tuple[str, float]]:
+    """Return terms as numbers: the sum measures a length, or an angle where it is told so."""
+    refusal: InputError | None = None
+    for total in (TRANSLATION, ROTATION):
+        if total in totals:
+            try:
+                return [
+                    (dof, weight_of(dof, c, total, f"Constraint(terms[{i}])"))
+                    for i, (dof, c) in enumerate(pairs)
+                ]
+            except InputError as error:
+                refusal = refusal or error
+    if refusal is not None:
+        raise refusal
+    return []
 
 
 @dataclass(frozen=True)
@@ -142,12 +171,10 @@ def checked_floor(master: str, nodes: Sequence[str], plane: str) -> RigidFloor:
 
 def checked_constraint(terms: Mapping[str, float], *, lenient: bool = False) -> Constraint:
     """Return a constraint with at least one term that counts."""
-    kept = tuple((d, float(c)) for d, c in terms.items() if c)
-    if not kept or not all(np.isfinite(c) for _, c in kept):
-        raise InputError(
-            f"constraint {dict(terms)}: needs finite coefficients, at least one of them not zero"
-        )
+    kept = tuple((d, c) for d, c in Constraint(tuple(terms.items())).terms if c)
+    if not kept:
+        raise InputError(f"constraint {dict(terms)}: needs at least one coefficient that is not zero")
     for d, _ in kept:
-        if d.rpartition(".")[2] not in DOFS:
+        if dof_word(d) not in DOFS:
             raise InputError(f"constraint {dict(terms)}: '{d}' is not a degree of freedom such as 'a.ux'")
     return Constraint(kept, lenient)

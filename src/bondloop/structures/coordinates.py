@@ -15,7 +15,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, Kind, register, stamp
-from bondloop.program.ranges import number
+from bondloop.structures.dofs import dof_domain, weight_of
 from bondloop.structures.footing import keep_footing
 from bondloop.structures.reduction.base import Reduced, project
 
@@ -43,8 +43,8 @@ def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, fl
         Of the structure.
     coordinates
         By name, ``"brace"``, the weights of each by degree of freedom. A name that ends in ``.rx``, ``.ry``
-        or ``.rz`` is that of a rotation. Weights are numbers or texts: without a unit, or lengths beside a
-        rotation.
+        or ``.rz`` is that of a rotation. Weights are numbers or texts: without a unit, or lengths where
+        rotations make a translation, and so many per length where translations make a rotation.
 
     Examples
     --------
@@ -56,10 +56,10 @@ def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, fl
     >>> stretched.expand([0.5, 2.0]).tolist()
     [1.5, 2.0]
     """
-    plain = {
-        name: {dof: _weight(w, f"coordinates['{name}']['{dof}']") for dof, w in weights.items()}
-        for name, weights in coordinates.items()
-    }
+    given: object = coordinates  # whatever stands in a script
+    if not isinstance(given, Mapping) or not given:
+        raise InputError("coordinates: name at least one, {'brace': {'a.ux': 0.8, 'a.uy': 0.6}}")
+    plain = {name: _weights(name, weights) for name, weights in coordinates.items()}
     made = _transformed(matrices, plain)
     footing = getattr(made.matrices, "_footing", None)
     if footing is not None and all(d in footing.names for weights in plain.values() for d in weights):
@@ -83,20 +83,23 @@ def matrices_in_coordinates(of: Matrices, coordinates: Mapping[str, Mapping[str,
 register(Kind("matrices", "in_coordinates", matrices_in_coordinates))
 
 
-def _weight(given: float | str, what: str) -> float:
-    """Return a weight; that of a rotation may be a length."""
-    return number(given, what, "1", "m") if isinstance(given, str) else given
+def _weights(name: str, given: object) -> dict[str, float]:
+    """Return the weights of a coordinate, which is a translation or, by its name, a rotation."""
+    where = f"coordinates['{name}']"
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{where}: expected weights by degree of freedom, {{'a.ux': 1}}; found {given!r:.60}"
+        )
+    return {dof: weight_of(dof, w, dof_domain(name), f"{where}['{dof}']") for dof, w in given.items()}
 
 
 def _transformed(matrices: Matrices, coordinates: Mapping[str, Mapping[str, float]]) -> Reduced:
     from scipy.linalg import qr
 
-    if not coordinates:
-        raise InputError("coordinates: name at least one, {'brace': {'a.ux': 0.8, 'a.uy': 0.6}}")
     n = len(matrices)
     L = np.zeros((len(coordinates), n))
     for row, (name, given) in zip(L, coordinates.items(), strict=True):
-        row[matrices.indices(given)] = [float(w) for w in given.values()]
+        row[matrices.indices(given)] = list(given.values())
         if not np.any(row) or not np.all(np.isfinite(row)):
             raise InputError(f"coordinate '{name}': nothing that can move has a finite weight in it")
     scaled = L / np.linalg.norm(L, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from bondloop.program.ranges import number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROTATIONS", "dof_domain", "dof_word", "force_on", "forces_in_a_row"]
+__all__ = ["ROTATIONS", "dof_domain", "dof_word", "force_on", "forces_in_a_row", "weight_of"]
 
 ROTATIONS = ("rx", "ry", "rz")
 """Words of degrees of freedom that are rotations."""
@@ -55,6 +55,30 @@ def force_on(dof: str, given: object, what: str) -> float:
     2000.0
     """
     return number(given, f"{what}: the force on {dof}", dof_domain(dof).effort.unit)
+
+
+def weight_of(dof: str, given: object, total: Domain, what: str) -> float:
+    """Return the weight of a degree of freedom in a sum: a length where a rotation makes a translation.
+
+    Parameters
+    ----------
+    dof
+        Its name.
+    given
+        A number, or a text with a unit.
+    total
+        What the sum measures: that of a translation, or of a rotation.
+    what
+        What it is, for the message.
+
+    Examples
+    --------
+    >>> weight_of("tip.rz", "20 cm", TRANSLATION, "weight"), weight_of("tip.uy", "5 1/m", ROTATION, "weight")
+    (0.2, 5.0)
+    """
+    own = dof_domain(dof)
+    unit = "1" if own is total else "m" if total is TRANSLATION else "1/m"
+    return number(given, what, unit)
 
 
 def forces_in_a_row(given: object, what: str) -> NDArray[np.float64]:

@@ -165,7 +165,7 @@ def _stiffness(given: float | str | Sequence[Sequence[float]] | None, count: int
         given = [[POSITIVE.check(given, "ExternalHalf(stiffness)", "N/m")]]
     try:
         rows = np.array([[_read(k) for k in _row(row)] for row in given], dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rows = np.empty(0)
     if rows.shape != (count, count) or not np.isfinite(rows).all():
         raise InputError(

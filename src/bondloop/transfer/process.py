@@ -17,10 +17,9 @@ from bondloop.containers import expect_file
 from bondloop.errors import InputError, SolveError
 from bondloop.program.described import Described, Parameter
 from bondloop.program.kinds import Kind, describable, register, stamp
-from bondloop.program.ranges import POSITIVE, number, si_array
+from bondloop.program.ranges import POSITIVE, in_seconds, number, si_array
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
-from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -344,7 +343,7 @@ _ACTUATOR = register(Kind("system", "actuator", _actuator))
 def _in_seconds(numerator: ArrayLike, denominator: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
     """Return coefficients of texts as numbers: those of s^k measure s^k, or all of them so much per s^n."""
     rows = numerator, denominator
-    if not any(isinstance(x, str) for row in rows if isinstance(row, (list, tuple)) for x in row):
+    if not any(isinstance(x, str) for row in rows for x in _entries(row)):
         return rows
     refusal: InputError | None = None
     for scaled in range(max(1, np.size(denominator))):  # a(0) = 1 first, a that begins with 1 last
@@ -359,14 +358,23 @@ def _in_seconds(numerator: ArrayLike, denominator: ArrayLike) -> tuple[ArrayLike
     )
 
 
+def _entries(given: ArrayLike) -> list[object]:
+    entries: list[object] = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
+    return entries
+
+
 def _with_units(given: ArrayLike, what: str, scaled: int) -> list[float]:
-    row = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
-    units = [multiplied("1", "s", power - scaled) or "1" for power in reversed(range(len(row)))]
-    return [number(x, f"Process({what})", unit) for x, unit in zip(row, units, strict=True)]
+    row = _entries(given)
+    powers = range(len(row) - 1 - scaled, -1 - scaled, -1)
+    return [in_seconds(x, f"Process({what})", power) for x, power in zip(row, powers, strict=True)]
 
 
 def _coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:
-    c = np.trim_zeros(np.atleast_1d(np.asarray(given, dtype=float)), "f")
+    try:
+        c = np.atleast_1d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        c = np.empty(0)
+    c = np.trim_zeros(c, "f") if c.ndim == 1 else c
     if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)):
         raise InputError(f"the {what} needs finite coefficients, not all zero; found {given!r:.60}")
     return c

@@ -60,8 +60,11 @@ class Table(Signal):
 
     def __post_init__(self) -> None:
         known_unit(self.unit, "Table(unit)")
-        times, _ = _read(self.times, "times", "s")
-        values, unit = _read(self.values, "values", self.unit)
+        faults: list[str] = []
+        times, _ = _read(self.times, "times", "s", faults)
+        values, unit = _read(self.values, "values", self.unit, faults)
+        if faults:
+            raise one_or_all("Table", faults)
         object.__setattr__(self, "times", checked_column(times, "Table(times)"))
         object.__setattr__(self, "values", checked_column(values, "Table(values)"))
         object.__setattr__(self, "unit", unit)
@@ -174,16 +177,20 @@ class Table(Signal):
         return np.where(inside == times, self._spline(inside, order), 0.0)
 
 
-def _read(given: Any, name: str, unit: str) -> tuple[Any, str]:
+def _read(given: Any, name: str, unit: str, faults: list[str]) -> tuple[Any, str]:
     """Return a column with its texts read, and what it measures: the unit, or that of its texts."""
     if not isinstance(given, (list, tuple)) or not any(isinstance(x, str) for x in given):
         return given, unit
-    faults: list[str] = []
+    refused = len(faults)
     values = each_number(given, "Table", name, [unit] if unit else [], faults)
-    if faults:
-        raise one_or_all("Table", faults)
+    if unit or len(faults) > refused:
+        return values, unit
     units = {f"Table({name}[{i}])": unit_in(x) for i, x in enumerate(given) if isinstance(x, str)}
-    return values, unit or si_unit(common_unit({where: u for where, u in units.items() if u}))
+    try:
+        return values, si_unit(common_unit({where: u for where, u in units.items() if u}))
+    except InputError as error:
+        faults.append(str(error))
+        return values, unit
 
 
 def checked_column(given: ArrayLike, what: str) -> NDArray[np.float64]:
