@@ -264,6 +264,11 @@ def test_a_process_per_volt_is_a_model_of_a_drive_in_volts():
     assert test.tick is not None
     with pytest.raises(InputError, match="its model is commanded in m, but the rig in V"):
         _ = test.replaced(controller=VirtualJunction(MassSpringDamper(1, 1, 1, drive="position"))).tick
+    process = second_order(1.0, 5.0, 0.7).actuator()
+    mirrored = test.replaced(
+        rig=Emulated(swing().cut("v >> z")[1], process), controller=VirtualJunction(volts)
+    )
+    assert mirrored.tick is not None
 
 
 SINES = {

@@ -242,3 +242,31 @@ def test_settings_are_parameters_and_described():
     for name, value in {"alpha": 100, "error_weight[0]": 400, "dead_zone": 0.1, "leakage": 0.2}.items():
         assert test.parameters[f"controller.{name}"] == value
     assert test.controller.describe()["reference"]["signal"] == "Sine"
+
+
+@pytest.mark.parametrize(
+    ("weights", "numbers", "zone"),
+    [
+        (["400 rad/s", 1], (400.0, 1.0), "3 mm/s"),
+        (["1", "2.5 ms"], (1.0, 0.0025), "3 mm"),  # the same filter, told of the displacement
+        (np.array(["400 1/s", "1"]), (400.0, 1.0), "3 mm/s"),
+    ],
+)
+def test_weights_with_units_say_what_the_dead_zone_measures(weights, numbers, zone):
+    law = MCS(error_filter=weights, dead_zone=zone)
+    assert (law.error_filter, law.dead_zone) == (numbers, 0.003)
+    other = {"3 mm/s": "3 mm", "3 mm": "3 mm/s"}[zone]
+    with pytest.raises(InputError, match="dead_zone"):
+        MCS(error_filter=weights, dead_zone=other)
+
+
+@pytest.mark.parametrize("weights", [["400 Hz", 1], ["400 kg", 1], ["1 s", "1 1/s"]])
+def test_weights_of_other_units_are_refused(weights):
+    with pytest.raises(InputError, match="error_filter"):
+        MCS(error_filter=weights)
+
+
+def test_initial_gains_are_no_masses():
+    assert MCS(initial_gains=["50 %", "20 ms", 0]).initial_gains == (0.5, 0.02, 0.0)
+    with pytest.raises(InputError, match=r"initial_gains.*'400 kg'"):
+        MCS(initial_gains=["400 kg", "1 V", 0])

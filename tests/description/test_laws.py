@@ -94,6 +94,20 @@ def test_faults_are_named_by_place(module, tmp_path, wrong, right, words):
         bl.HybridTest.from_toml(tmp_path / "wrong.toml")
 
 
+def test_a_run_tells_what_stood_in_the_files_of_its_laws(module, tmp_path):
+    """The folder is left out, and another content under the same name is another file."""
+    from hashlib import sha256
+
+    test = module.make()
+    digest = sha256((tmp_path / "my_laws.py").read_bytes()).hexdigest()[:16]
+    assert test.about()["files"] == {"my_laws.py:Lead": digest, "my_laws.py:Hardening": digest}
+    assert str(tmp_path) not in str(test.about())
+    (tmp_path / "my_laws.py").write_text(PYTHON + "\n# changed\n")
+    assert test.about()["files"]["my_laws.py:Lead"] != digest
+    (tmp_path / "my_laws.py").unlink()
+    assert "files" not in test.about()
+
+
 def test_a_python_function_is_not_data(module):
     test = module.make(controller=lambda desired, _measured, _time: desired.displacement)
     with pytest.raises(InputError, match=r"controller.function: it is a lambda"):

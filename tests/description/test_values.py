@@ -122,9 +122,9 @@ def test_a_number_of_a_file_measures_what_it_should(family, kind, entries, good)
         ({"process": "Process", "numerator": [1]}, "denominator", ["20 ms", 1], ["20 mm", 1], "20 mm"),
         (
             {"process": "Process", "denominator": [1, "200 1/s", "4e4 1/s^2"]},
-            "numerator", ["4e4 1/s^2"], ["4e4 m"], "4e4 m",
+            "numerator", ["4e4 1/s^2"], ["4e4 Hz"], "4e4 Hz",
         ),
-        ({"process": "Process", "denominator": [1, 1]}, "numerator", ["2 s", 1], ["2 m", 1], "2 m"),
+        ({"process": "Process", "denominator": [1, 1]}, "numerator", ["2 s", 1], ["2 s", "1 m"], "1 m"),
         ({"controller": "MCS"}, "error_filter", ["400 1/s", 1], ["400 kg", 1], "400 kg"),
         ({"part": "C", "stiffness": 1.0, "size": 2}, "initial", ["5 mm", 0.001], ["5 kg", 0.001], "5 kg"),
         ({"coupler": "Pins"}, "points", [[0, "10 cm"], [1, 1]], [[0, "10 s"], [1, 1]], "10 s"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from bondloop.program.quantity import Quantity
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, in_seconds
 from bondloop.program.signals import Signal
 from bondloop.substructure.reference_model import reference_model
-from bondloop.units import multiplied
+from bondloop.units import multiplied, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +71,8 @@ class MCS(Controller):
         this test (order 2 only); or C_e itself, a weight for each of displacement, velocity and so on.
     dead_zone
         Wind-up protection: the integral part does not adapt while |y_e| is below this; a velocity where the
-        error filter is ``"settling"`` and the order 2 (m/s, or rad/s where the interface turns).
+        error filter is ``"settling"`` and the order 2 (m/s, or rad/s where the interface turns); beside
+        weights with units, what these make of the error.
     leakage
         Wind-up protection by sigma-modification: the integral part decays at this rate in 1/s.
     coupled
@@ -117,10 +119,8 @@ class MCS(Controller):
                 f"{kind}(reference): expected a signal, such as bondloop.signals.Sine('1 mm', '2 Hz'), or "
                 f"None for the desired displacement; found {given!r:.60}"
             )
-        # (s + 4/t_s)^(order - 1) x_e measures what its highest derivative does, and so do weights with units
-        # beside it; plain ones may be of any scale, and those of other filters are.
-        told = self._told_in_units()
-        orders = [order - 1] if told else range(order)
+        scale = self._scale()
+        orders = range(order) if scale is None else [scale]
         motions = [multiplied(unit, "s", -k) for k in orders for unit in ("m", "rad")]
         state_unit(self, "dead_zone", self.dead_zone, motions)
         zone = NOT_NEGATIVE.check(self.dead_zone, f"{kind}(dead_zone)", *motions)
@@ -128,11 +128,32 @@ class MCS(Controller):
         object.__setattr__(self, "error_filter", self._checked_filter())
         object.__setattr__(self, "initial_gains", self._checked_gains())
 
-    def _told_in_units(self) -> bool:
+    def _scale(self) -> int | None:
+        """Return which derivative of x_e the filtered error measures; None where the weights do not say.
+
+        (s + 4/t_s)^(order - 1) x_e measures what its highest derivative does; plain weights may be of any
+        scale, and those of the other filters are.
+        """
         choice: object = self.error_filter
+        highest = self.order - 1
         if isinstance(choice, str):
-            return choice == "settling"
-        return isinstance(choice, Sequence | np.ndarray) and any(isinstance(w, str) for w in choice)
+            return highest if choice == "settling" else None
+        if not any(isinstance(w, str) and unit_in(w) for w in self._entries()):
+            return None
+        for scale in range(highest, -1, -1):
+            with contextlib.suppress(InputError):
+                self._weights(scale)
+                return scale
+        return highest
+
+    def _entries(self) -> list[object]:
+        choice: object = self.error_filter  # whatever stands in a file
+        return list(choice) if isinstance(choice, Sequence | np.ndarray) else [choice]
+
+    def _weights(self, scale: int) -> tuple[float, ...]:
+        where = f"{type(self).__name__}(error_filter)"
+        entries = enumerate(self._entries())
+        return tuple(NOT_NEGATIVE.check(in_seconds(w, where, k - scale), where) for k, w in entries)
 
     def _checked_filter(self) -> str | tuple[float, ...]:
         kind = type(self).__name__
@@ -149,12 +170,8 @@ class MCS(Controller):
                     f"motion is of second order; found order {self.order}"
                 )
             return choice
-        numbers = list(choice) if isinstance(choice, Sequence | np.ndarray) else [choice]
-        # Beside the highest derivative, which counts once: x_e in 1/s of order 2.
-        where = f"{kind}(error_filter)"
-        weights = tuple(
-            NOT_NEGATIVE.check(in_seconds(w, where, k - self.order + 1), where) for k, w in enumerate(numbers)
-        )
+        scale = self._scale()
+        weights = self._weights(self.order - 1 if scale is None else scale)
         if len(weights) != self.order or not weights[-1]:
             raise InputError(
                 f"{kind}: expected {self.order} weights in error_filter, one for each of displacement, "

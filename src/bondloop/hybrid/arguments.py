@@ -206,8 +206,8 @@ def expect_same_command(made: Sequence[Expr], taken: Sequence[Var], domains: Seq
     made
         What the controller commands.
     taken
-        The rig's commands; where the unit of either cannot be told, nothing is said. A process tells how far
-        it moves per unit of command, whatever that is.
+        The rig's commands; where the unit of either cannot be told, nothing is said. A process, as a model
+        or as the emulated rig, tells how far it moves per unit of command, whatever that is.
     domains
         Of the rig's interfaces. Where one turns, a model of its drive alone may not know, and be in N.
 
@@ -222,8 +222,8 @@ def expect_same_command(made: Sequence[Expr], taken: Sequence[Var], domains: Seq
     bondloop.errors.InputError: controller: its model is commanded in m, but the rig in V; give it a model ...
     """
     for mine, theirs, domain in zip(made, taken, domains, strict=True):
-        quantity = quantity_of(mine)
-        if quantity is None or quantity.kind == "displacement":
+        quantity, rig = quantity_of(mine), theirs.quantity
+        if quantity is None or rig is None or "displacement" in (quantity.kind, rig.kind):
             continue
         assumed = {TRANSLATION.effort: domain.effort, TRANSLATION.flow: domain.flow}.get(quantity)
         unit = quantity.unit if assumed is None or theirs.unit != assumed.unit else theirs.unit

@@ -128,7 +128,7 @@ def _within(
     yielding = [yields(step, elastic) for _, step in steps]
     grouped: dict[object, list[int]] = {}
     for i, (_, step) in enumerate(steps):
-        pattern = (tuple(yielding[i].items())[:3], _pattern(step, steepest, varying))
+        pattern = (tuple(yielding[i].items())[:MOST], _pattern(step, steepest, varying))
         grouped.setdefault(pattern, []).append(i)
     least_stable = []
     for members in grouped.values():

@@ -13,7 +13,7 @@ from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
-from bondloop.program.kinds import in_python, same, without_folders
+from bondloop.program.kinds import file_digests, in_python, same, without_folders
 from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
@@ -95,12 +95,16 @@ class Rehearsable(ABC):
     def about(self) -> dict[str, Any]:
         """Return what run files say of the test: its description, and what follows from it.
 
-        What a Python file defines is named by the file and its own name, without the folder: a run is
-        repeated by its tick, and no Python file is run for a file of results.
+        What a Python file defines is named by the file and its own name, without the folder, and ``files``
+        has digests of what stood in them: a run is repeated by its tick, and no Python file is run for a
+        file of results.
         """
         read = {STRUCTURES: self.structures_read} if self.structures_read else {}
-        described: dict[str, Any] = without_folders(self.describe())
-        return {**described, "rate": 1.0 / self.period, "parameters": self.parameters, **read}
+        described = self.describe()
+        files = file_digests(described)
+        told: dict[str, Any] = without_folders(described)
+        named = {"files": files} if files else {}
+        return {**told, "rate": 1.0 / self.period, "parameters": self.parameters, **read, **named}
 
     @property
     def structures_read(self) -> dict[str, object]:

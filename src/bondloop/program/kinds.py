@@ -9,7 +9,9 @@ and lists, whose first entry names family and kind, ``{"signal": "Sine", "amplit
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import inspect
 import os
 import re
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     """What a description is made of: it fits into JSON."""
 
 __all__ = [
-    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
-    "in_words", "is_words", "kept", "kind_in_file",
+    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_digests",
+    "file_of", "in_python", "in_words", "is_words", "kept", "kind_in_file",
     "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
@@ -389,11 +391,38 @@ def without_folders(description: Any) -> Any:
     if not isinstance(description, Mapping):
         return description
     return {
-        key: Path(value).name
-        if key in FAMILIES and key != "signal" and isinstance(value, str) and ".py:" in value
-        else without_folders(value)
+        key: Path(value).name if _is_of_file(key, value) else without_folders(value)
         for key, value in description.items()
     }
+
+
+def file_digests(description: Any) -> dict[str, str]:
+    """Return what stood in the Python files that a description names: SHA-256, its beginning, by name.
+
+    With it two files of one name, or one file before and after a change, are told apart without a folder.
+
+    Parameters
+    ----------
+    description
+        Of anything, with the folders. A file that cannot be read any more has no digest.
+    """
+    if isinstance(description, list):
+        return {name: d for item in description for name, d in file_digests(item).items()}
+    if not isinstance(description, Mapping):
+        return {}
+    digests = {}
+    for key, value in description.items():
+        if _is_of_file(key, value):
+            with contextlib.suppress(OSError):
+                content = Path(value.rpartition(":")[0]).read_bytes()
+                digests[Path(value).name] = hashlib.sha256(content).hexdigest()[:16]
+        digests |= file_digests(value)
+    return digests
+
+
+def _is_of_file(key: str, value: object) -> bool:
+    """Whether an entry names what a Python file defines, ``"/home/ann/mine.py:Lead"``, but for signals."""
+    return key in FAMILIES and key != "signal" and isinstance(value, str) and ".py:" in value
 
 
 def in_words(value: object) -> str:

@@ -133,7 +133,7 @@ def in_seconds(value: object, what: str, power: int) -> float:
     Traceback (most recent call last):
     bondloop.errors.InputError: corner: found '8 Hz'; tell it in rad/s, 2π times as many
     """
-    if isinstance(value, str) and "Hz" in unit_in(value) and power:
+    if isinstance(value, str) and "Hz" in unit_in(value):
         raise InputError(f"{what}: found {value!r}; tell it in rad/s, 2π times as many")
     seconds = multiplied("1", "s", power) or "1"
     turning = [multiplied(seconds, "rad", -power)] if power else []

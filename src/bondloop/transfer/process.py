@@ -20,6 +20,7 @@ from bondloop.program.kinds import Kind, describable, register, stamp
 from bondloop.program.ranges import POSITIVE, in_seconds, number, si_array
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
+from bondloop.units import multiplied, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -341,16 +342,17 @@ _ACTUATOR = register(Kind("system", "actuator", _actuator))
 
 
 def _in_seconds(numerator: ArrayLike, denominator: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
-    """Return coefficients of texts as numbers: those of s^k measure s^k, or all of them so much per s^n."""
+    """Return coefficients of texts as numbers: those of s^k measure s^k, or all of them so much per s^n.
+
+    Those of the numerator may measure a gain besides, as ``"2 mm/V"`` does.
+    """
     rows = numerator, denominator
     if not any(isinstance(x, str) for row in rows for x in _entries(row)):
         return rows
     refusal: InputError | None = None
     for scaled in range(max(1, np.size(denominator))):  # a(0) = 1 first, a that begins with 1 last
         try:
-            return _with_units(numerator, "numerator", scaled), _with_units(
-                denominator, "denominator", scaled
-            )
+            return _with_gain(numerator, scaled), _with_units(denominator, "denominator", scaled)
         except InputError as error:
             refusal = refusal or error
     raise InputError(
@@ -367,6 +369,20 @@ def _with_units(given: ArrayLike, what: str, scaled: int) -> list[float]:
     row = _entries(given)
     powers = range(len(row) - 1 - scaled, -1 - scaled, -1)
     return [in_seconds(x, f"Process({what})", power) for x, power in zip(row, powers, strict=True)]
+
+
+def _with_gain(given: ArrayLike, scaled: int) -> list[float]:
+    try:
+        return _with_units(given, "numerator", scaled)
+    except InputError:
+        row = _entries(given)
+        entries = list(zip(row, range(len(row) - 1 - scaled, -1 - scaled, -1), strict=True))
+        told = [(unit_in(x), k) for x, k in entries if isinstance(x, str) and unit_in(x)]
+        if not told or any("Hz" in unit for unit, _ in told):
+            raise
+        unit, power = told[0]
+        gain = multiplied(unit, "s", -power)
+        return [number(x, "Process(numerator)", multiplied(gain, "s", k) or "1") for x, k in entries]
 
 
 def _coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ export class Replay {
     if (this.opening !== asked) return; // another was chosen meanwhile
     const same = this.looked === found[0]?.name; // only what it is compared with was chosen: stay where one looks
     [this.a, this.b] = found;
-    if (!this.a) return;
+    if (!this.a) { this.looked = null; return; }
     if (this.a.error || this.b?.error) { this.#blank(this.a.error ?? this.b.error); return; }
     const { channels, pairs, loops } = this.a;
     this.twins = this.b && Object.fromEntries(this.b.channels.map((c, i) => [c.name, i]));
@@ -69,7 +69,7 @@ export class Replay {
 
   // Nothing of another run stays below the name of one that cannot be shown.
   #blank(words) {
-    this.a = this.b = null; this.strips = []; this.planes = [];
+    this.a = this.b = this.looked = null; this.strips = []; this.planes = [];
     for (const id of ["replay-strips", "replay-planes", "run-events"]) place(id).replaceChildren();
     place("replay-time").textContent = "–";
     place("run-about").textContent = words;

@@ -103,6 +103,10 @@ class SumOfSines(Signal):
             ("phases", phases, ("rad",)),
         ):
             object.__setattr__(self, name, each_number(given, "SumOfSines", name, units, faults))
+        try:
+            _ = self.unit  # that of all amplitudes
+        except InputError as error:
+            faults.append(str(error))
         if faults:
             raise one_or_all("SumOfSines", faults)
         for name in ("amplitudes", "frequencies", "phases"):
