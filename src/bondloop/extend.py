@@ -42,7 +42,7 @@ from bondloop.compile import BACKENDS, Backend, Ends
 from bondloop.control import Compensator, ControlLaw, Controller, Design, Desired, Measured, Parameter
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.integrate import Discretised, Integrator
-from bondloop.integrate.structural import Motion, Restoring, Scheme, Stepped
+from bondloop.integrate.structural import Motion, Restoring, Scheme, Stepped, simulate_structure
 from bondloop.program import (
     Applied,
     Assign,
@@ -123,6 +123,7 @@ __all__ = [
     "instantiate",
     "mounted",
     "select",
+    "simulate_structure",
     "substitute",
     "variables",
 ]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bondloop.program.expr import FUNCTIONS, Op
+from bondloop.program.expr import FUNCTIONS, Expr, Op, as_expr
 from bondloop.program.traced import Traced, Value, elementwise, expression
 
 __all__ = [
@@ -401,6 +401,8 @@ def logical_not(a: Value) -> Value:
 def _apply(name: str, *args: Value) -> Value:
     if any(isinstance(a, (list, tuple)) or (isinstance(a, np.ndarray) and a.ndim) for a in args):
         return elementwise(lambda *x: _apply(name, *x), *args)
+    if any(isinstance(a, Expr) for a in args):  # of a compensator or an imperfection
+        return Op(name, tuple(as_expr(a) for a in args))
     if any(isinstance(a, Traced) for a in args):
         return Traced(Op(name, tuple(expression(a, f"bondloop.math.{name}") for a in args)))
     return _of_numbers(name, *args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph.domain import Domain, domain_of
 from bondloop.display import brief
-from bondloop.program.block import Applied, Context, at_interface
+from bondloop.program.block import Applied, Context, applied_of, at_interface
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
@@ -207,7 +207,7 @@ class Controller(Described, ABC, family="controller"):
         table, known = dict(values), zip(design.desired_velocities, contexts, strict=True)
         contexts = [replace(context, velocity=substitute(v, table)) for v, context in known]
         return [
-            at_interface(self.compensate(substitute(c, table), sensor, context), i)
+            at_interface(applied_of(self, "compensate", substitute(c, table), sensor, context), i)
             for i, (c, sensor, context) in enumerate(zip(design.commands, measured, contexts, strict=True))
         ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.control.compensator import Compensator
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, at_interface
+from bondloop.program.block import Applied, Context, applied_of, at_interface
 from bondloop.program.expr import Expr, Var, substitute
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class PerActuator(Compensator):
                 "give one for each"
             )
         return [
-            at_interface(member.compensate(substitute(c, dict(values)), sensor, context), i)
+            at_interface(applied_of(member, "compensate", substitute(c, dict(values)), sensor, context), i)
             for i, (member, c, sensor, context) in enumerate(
                 zip(self.compensators, design.commands, measured, contexts, strict=True)
             )

@@ -14,7 +14,7 @@ from bondloop.hybrid.ground_steps import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
 from bondloop.hybrid.wiring import SCALE, diverged, limit_word
 from bondloop.integrate.coupling import Coupling
-from bondloop.integrate.structural.base import Motion
+from bondloop.integrate.structural.base import Motion, stepped_by
 from bondloop.integrate.structural.specimen import spread
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.paths import within
@@ -102,7 +102,7 @@ class PseudoDynamicTick:
 
         coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
         scheme = spread(test.scheme, self.at, len(test.numerical))
-        made = scheme.advance(*self.matrices, test.period, self.motion, self._loads, coupling)
+        made = stepped_by(scheme, self.matrices, test.period, self.motion, self._loads, coupling)
         own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
         self.states.update(made.initial(own))
         for v, value in made.parameters.items():

@@ -55,7 +55,7 @@ from bondloop.substructure.external_half import ExternalHalf
 from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
-from bondloop.transfer.base import transfer_system
+from bondloop.transfer.base import capacity_of, transfer_system
 from bondloop.transfer.coupled import width
 
 if TYPE_CHECKING:
@@ -646,9 +646,9 @@ class HybridTest(Checkable):
         names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
         ports = [actuator for actuator in self.rig.actuator_list() for _ in range(width(actuator))]
         return {
-            indexed(names[word], self.interfaces)[i]: float(most)
+            indexed(names[word], self.interfaces)[i]: most
             for i, actuator in enumerate(ports)
-            for word, most in getattr(actuator, "capacity", {}).items()
+            for word, most in capacity_of(actuator).items()
         }
 
     @property

@@ -7,14 +7,17 @@ recording).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bondloop.display import brief
-from bondloop.program.expr import Expr, Var
+from bondloop.errors import BondloopError, ModelError
+from bondloop.program.expr import COMPARISONS, LOGIC, Expr, Op, Var, as_expr
+from bondloop.program.ranges import number
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
 
-__all__ = ["Applied", "Context", "at_interface", "named"]
+__all__ = ["Applied", "Context", "applied_of", "at_interface", "called", "expect_statements", "named"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,84 @@ class Applied:
     adapted: tuple[Var, ...] = ()
 
     __repr__ = brief
+
+
+def called(part: object, method: str, *arguments: object) -> object:
+    """Return what a method of a part returns that anyone may have written; its slips are told as the part's.
+
+    Parameters
+    ----------
+    part
+        A compensator, an imperfection, a scheme.
+    method
+        Its name.
+    *arguments
+        What it is given.
+    """
+    where = f"{type(part).__name__}.{method}"
+    try:
+        result: object = getattr(part, method)(*arguments)
+    except BondloopError:
+        raise
+    except NotImplementedError:
+        raise ModelError(f"{where} is not written: a class of one's own needs this method") from None
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelError(f"{where} cannot be written down as statements: {error}") from error
+    return result
+
+
+def applied_of(part: object, method: str, *arguments: object) -> Applied:
+    """Return the block that a method of a part makes, if its value is a number and its states begin as some.
+
+    Parameters
+    ----------
+    part, method, *arguments
+        As for `called`.
+
+    Examples
+    --------
+    >>> class Half:
+    ...     def apply(self, value, context):
+    ...         return value / 2
+    >>> applied_of(Half(), "apply", Var("x"), None)
+    Traceback (most recent call last):
+    bondloop.errors.ModelError: Half.apply: expected Applied(steps, value); found <Op ...
+    """
+    where, made = f"{type(part).__name__}.{method}", called(part, method, *arguments)
+    if not isinstance(made, Applied):
+        raise ModelError(f"{where}: expected Applied(steps, value); found {made!r:.60}")
+    given: object = made.value  # whatever it was given
+    states: object = made.states
+    if not isinstance(given, (Expr, int, float)) or isinstance(given, bool):
+        raise ModelError(f"{where}: expected an expression as the value; found {given!r:.60}")
+    value = as_expr(given)
+    if isinstance(value, Op) and value.name in {*COMPARISONS, *LOGIC}:
+        raise ModelError(
+            f"{where}: expected a number; found the comparison '{value!s:.60}'; choose between numbers by "
+            "select(condition, a, b)"
+        )
+    expect_statements(made.steps, where)
+    if not isinstance(states, Mapping) or not all(isinstance(v, Var) for v in (*states, *made.adapted)):
+        raise ModelError(
+            f"{where}: expected initial values of states by variable, {{Var('y'): 0.0}}, and variables that "
+            f"adapt; found {states!r:.60} and {made.adapted!r:.60}"
+        )
+    starts = {v: number(x, f"{where}: the state {v.name}") for v, x in states.items()}
+    return replace(made, value=value, steps=list(made.steps), states=starts)
+
+
+def expect_statements(steps: object, where: str) -> None:
+    """Refuse what is no list of statements.
+
+    Parameters
+    ----------
+    steps
+        What a method gave as such.
+    where
+        The method, for the message.
+    """
+    if not isinstance(steps, (list, tuple)) or not all(isinstance(step, Step) for step in steps):
+        raise ModelError(f"{where}: expected a list of statements, [Assign(...), ...]; found {steps!r:.60}")
 
 
 def at_interface(applied: Applied, interface: int) -> Applied:

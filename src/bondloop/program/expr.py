@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Number = int | float
 
 __all__ = [
+    "ARGUMENTS",
     "COMPARISONS",
     "FUNCTIONS",
     "LOGIC",
@@ -75,6 +76,9 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "uniform": uniform,
 }
 """Named functions, by their C99 names (``sign`` and Philox noise are ours), with their Python meaning."""
+
+ARGUMENTS = {"atan2": 2, "fmin": 2, "fmax": 2, "normal": 3, "uniform": 3}
+"""How many arguments those functions take that do not take one."""
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 LOGIC = {"and", "or", "not"}
@@ -307,6 +311,8 @@ def function(name: str, *args: Expr | Number) -> Expr:
     if name not in FUNCTIONS:
         raise ModelError(unknown_name("function", name, FUNCTIONS))
     operands = tuple(as_expr(a) for a in args)
+    if len(operands) != ARGUMENTS.get(name, 1):
+        raise ModelError(f"{name} takes {ARGUMENTS.get(name, 1)} arguments; found {len(operands)}")
     if all(isinstance(a, Const) for a in operands):
         return Const(FUNCTIONS[name](*(a.value for a in operands)))  # type: ignore[attr-defined]
     return Op(name, operands)

@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.errors import InputError, ModelError
-from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Expr, Op, Var
+from bondloop.program.expr import ARGUMENTS, COMPARISONS, FUNCTIONS, Const, Expr, Op, Var
 from bondloop.program.json_values import (
     LEAVES,
     check_fields,
@@ -57,8 +57,9 @@ DEEPEST_STATEMENT = 24
 
 _OPERANDS: dict[str, tuple[int, float]] = {
     **dict.fromkeys(("neg", "not", *FUNCTIONS), (1, 1)),
-    **dict.fromkeys(("mul", "div", "pow", "atan2", "fmin", "fmax", *COMPARISONS), (2, 2)),
-    **dict.fromkeys(("select", "normal", "uniform"), (3, 3)),
+    **{name: (count, count) for name, count in ARGUMENTS.items()},
+    **dict.fromkeys(("mul", "div", "pow", *COMPARISONS), (2, 2)),
+    "select": (3, 3),
     "add": (1, math.inf),
     "and": (2, math.inf),
     "or": (2, math.inf),

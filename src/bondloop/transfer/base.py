@@ -6,16 +6,18 @@ command; or a linear system with inputs (command, load) and the velocity as outp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.bondgraph.parts import name_or_kind
 from bondloop.display import brief
-from bondloop.errors import ForceOutputError, InputError, ModelError
+from bondloop.errors import ForceOutputError, InputError, ModelError, unknown_name
 from bondloop.program.compose import prefixed
 from bondloop.program.kinds import family_word
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
 from bondloop.transfer.normal_form import normal_form
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
 
 __all__ = [
-    "OUT", "ForceOutput", "Transfer", "TransferSystem", "as_system", "force_output", "transfer_system",
+    "OUT", "ForceOutput", "Transfer", "TransferSystem", "as_system", "capacity_of", "force_output",
+    "transfer_system",
 ]  # fmt: skip
 
 TransferSystem: TypeAlias = Any
@@ -33,6 +36,38 @@ family_word("TransferSystem", "transfer")
 
 OUT = "out"
 """Name of the port to which the specimen is attached."""
+
+
+CAPACITIES = {"displacement": ("m", "rad"), "velocity": ("m/s", "rad/s"), "force": ("N", "N m")}
+"""What a transfer system may say that it can do at most, with what each measures."""
+
+
+def capacity_of(actuator: object) -> dict[str, float]:
+    """Return what a transfer system says that it can do at most, in SI.
+
+    Parameters
+    ----------
+    actuator
+        Its ``capacity`` has numbers or texts with units for ``"displacement"``, ``"velocity"``, ``"force"``.
+
+    Examples
+    --------
+    >>> class Screw:
+    ...     capacity = {"velocity": "300 mm/s"}
+    >>> capacity_of(Screw()), capacity_of(None)
+    ({'velocity': 0.3}, {})
+    """
+    given: object = getattr(actuator, "capacity", {})
+    where = f"{type(actuator).__name__}.capacity"
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: expected a dictionary, {{'velocity': 0.3}}; found {given!r:.60}")
+    for word in given:
+        if word not in CAPACITIES:
+            raise InputError(unknown_name("capacity", str(word), CAPACITIES, where=where))
+    return {
+        word: most if most == math.inf else POSITIVE.check(most, f"{where}['{word}']", *CAPACITIES[word])
+        for word, most in given.items()
+    }
 
 
 @dataclass(frozen=True)

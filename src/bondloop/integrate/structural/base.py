@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bondloop.display import brief
-from bondloop.errors import InputError
+from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.matrices import Inverse
+from bondloop.program.block import called, expect_statements
 from bondloop.program.described import Described
-from bondloop.program.expr import Const, Expr, Var, evaluate
+from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
 from bondloop.structures.dofs import dof_domain
@@ -37,6 +38,7 @@ __all__ = [
     "moved",
     "named",
     "solved",
+    "stepped_by",
 ]
 
 DENSE = 4096
@@ -195,6 +197,29 @@ class Scheme(Described, ABC, family="scheme"):
         restoring
             Gives the specimen's forces; a `Coupling` where a rig does.
         """
+
+
+def stepped_by(
+    scheme: Scheme,
+    matrices: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    period: float,
+    motion: Motion,
+    load: Callable[[float], Sequence[Expr]],
+    restoring: Restoring,
+) -> Stepped:
+    """Return the step that a scheme writes, looked at: a command for each degree of freedom."""
+    made = called(scheme, "advance", *matrices, period, motion, load, restoring)
+    where = f"{type(scheme).__name__}.advance"
+    if not isinstance(made, Stepped):
+        raise ModelError(f"{where}: expected Stepped(steps, command=...); found {made!r:.60}")
+    expect_statements(made.steps, where)
+    if len(made.command) != len(motion.displacement):
+        raise ModelError(
+            f"{where}: expected command with {len(motion.displacement)} entries, one for each degree of "
+            f"freedom; found {len(made.command)}"
+        )
+    made.command = [as_expr(e) for e in made.command]
+    return made
 
 
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:

@@ -12,7 +12,7 @@ from bondloop.compile import Runner
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
-from bondloop.integrate.structural.base import Motion, Restoring, Scheme
+from bondloop.integrate.structural.base import Motion, Restoring, Scheme, stepped_by
 from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.program.expr import Const, Expr, Var
@@ -169,7 +169,7 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     t, k = Var("t"), Var("k")
     forces = Load(load, names, period, steps, t)
     specimen = restoring_from(restoring, size)
-    made = scheme.advance(mass, damping, stiffness, period, motion, forces.at, specimen)
+    made = stepped_by(scheme, (mass, damping, stiffness), period, motion, forces.at, specimen)
     u0, v0 = (
         _vector(word, x, size)
         for word, x in zip(("displacements", "velocities"), initial or (0, 0), strict=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
+from bondloop.program.block import Applied, Context, applied_of
 from bondloop.program.described import Described, common_unit, stated_units
 from bondloop.units import is_of_kind
 
@@ -81,7 +81,7 @@ def in_turn(parts: Sequence[Imperfection], value: Expr, contexts: Sequence[Conte
     """Return a value after parts one after the other, each in a context of its own."""
     result = Applied([], value)
     for part, context in zip(parts, contexts, strict=True):
-        applied = part.apply(result.value, context)
+        applied = applied_of(part, "apply", result.value, context)
         result = Applied(
             [*result.steps, *applied.steps],
             applied.value,
