@@ -168,7 +168,6 @@ PLACES = {
     "rigs/emulated.py": (1, PATH),
     "structures/assembly.py": (1, DOF),
     "structures/checks.py": (4, DOF),
-    "structures/constraints.py": (1, DOF),
     "structures/dofs.py": (1, DOF),
     "structures/element_loads.py": (1, DOF),
     "structures/forms.py": (1, DOF),

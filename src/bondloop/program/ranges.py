@@ -131,10 +131,10 @@ def in_seconds(value: object, what: str, power: int) -> float:
     (0.02, 50.0, 0.05)
     >>> in_seconds("8 Hz", "corner", -1)
     Traceback (most recent call last):
-    bondloop.errors.InputError: corner: found '8 Hz'; tell it in rad/s, 2π times as many
+    bondloop.errors.InputError: corner: expected rad/s or 1/s, 2π times as many; found '8 Hz'
     """
     if isinstance(value, str) and "Hz" in unit_in(value):
-        raise InputError(f"{what}: found {value!r}; tell it in rad/s, 2π times as many")
+        raise InputError(f"{what}: expected rad/s or 1/s, 2π times as many; found {value!r}")
     seconds = multiplied("1", "s", power) or "1"
     turning = [multiplied(seconds, "rad", -power)] if power else []
     return number(value, what, seconds, *turning)
