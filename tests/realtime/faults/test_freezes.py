@@ -109,13 +109,14 @@ def test_what_has_piled_up_is_not_fresh(bench):
             MEASURED, packet["session"], number, packet["echo"], [1e-6 * number], stamp=packet["stamp"]
         )
 
-    rig = bench.rig("udp")
+    patience = 600.0  # a rig that gets little of the processor sends few packets, and gives up by its timeout
+    rig = bench.rig("udp", timeout=2 * patience)
     proxy = bench.proxy(rig, Mischief(MEASURED, rewrite=numbered))
     loop = bench.loop(proxy.link, gap=GAP)
     until(lambda: loop.ring.written > 100)
     loop.send(signal.SIGSTOP)
     before = len(proxy.measured)
-    until(lambda: len(proxy.measured) > before + 1200)  # more than are handled in four ticks
+    until(lambda: len(proxy.measured) > before + 1200, patience)  # more than are handled in four ticks
     newest = proxy.measured[-2]["sequence"]  # the last may have been seen and not passed on yet
     loop.send(signal.SIGCONT)
     ring, rows, status = ended(loop, 3)
