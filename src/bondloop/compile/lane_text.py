@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bondloop.compile.c_text import CText
 from bondloop.errors import CompileError
 from bondloop.program.call import Call
-from bondloop.program.expr import COMPARISONS, LOGIC, Op, variables
+from bondloop.program.expr import COMPARISONS, LOGIC, Op, is_comparison, variables
 from bondloop.program.expression_text import ATOM
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class LaneText(CText):
         return super()._select(expr)
 
     def _write(self, expr: Expr) -> tuple[str, int]:
-        truth = isinstance(expr, Op) and (expr.name in COMPARISONS or expr.name in LOGIC)
+        truth = is_comparison(expr)
         if truth and self.wide(expr):
             one, zero = (f"{self.prefix}_all({x})" for x in ("1.0", "0.0"))
             return f"{self.prefix}_choose({self.condition(expr)}, {one}, {zero})", ATOM

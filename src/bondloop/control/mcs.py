@@ -125,7 +125,7 @@ class MCS(Controller):
         state_unit(self, "dead_zone", self.dead_zone, motions)
         zone = NOT_NEGATIVE.check(self.dead_zone, f"{kind}(dead_zone)", *motions)
         object.__setattr__(self, "dead_zone", zone)
-        object.__setattr__(self, "error_filter", self._checked_filter())
+        object.__setattr__(self, "error_filter", self._checked_filter(scale))
         object.__setattr__(self, "initial_gains", self._checked_gains())
 
     def _scale(self) -> int | None:
@@ -155,7 +155,7 @@ class MCS(Controller):
         entries = enumerate(self._entries())
         return tuple(NOT_NEGATIVE.check(in_seconds(w, where, k - scale), where) for k, w in entries)
 
-    def _checked_filter(self) -> str | tuple[float, ...]:
+    def _checked_filter(self, scale: int | None) -> str | tuple[float, ...]:
         kind = type(self).__name__
         choice: object = self.error_filter  # whatever stands in a file
         if isinstance(choice, str):
@@ -170,7 +170,6 @@ class MCS(Controller):
                     f"motion is of second order; found order {self.order}"
                 )
             return choice
-        scale = self._scale()
         weights = self._weights(self.order - 1 if scale is None else scale)
         if len(weights) != self.order or not weights[-1]:
             raise InputError(

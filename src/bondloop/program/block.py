@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from bondloop.display import brief
 from bondloop.errors import BondloopError, ModelError
-from bondloop.program.expr import COMPARISONS, LOGIC, Expr, Op, Var, as_expr
+from bondloop.program.expr import Expr, Var, as_expr, is_comparison
 from bondloop.program.ranges import number
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
@@ -132,7 +132,7 @@ def applied_of(part: object, method: str, *arguments: object) -> Applied:
     if not isinstance(given, (Expr, int, float)) or isinstance(given, bool):
         raise ModelError(f"{where}: expected an expression as the value; found {given!r:.60}")
     value = as_expr(given)
-    if isinstance(value, Op) and value.name in {*COMPARISONS, *LOGIC}:
+    if is_comparison(value):
         raise ModelError(
             f"{where}: expected a number; found the comparison '{value!s:.60}'; choose between numbers by "
             "select(condition, a, b)"

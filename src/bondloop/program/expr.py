@@ -39,6 +39,7 @@ __all__ = [
     "as_expr",
     "evaluate",
     "function",
+    "is_comparison",
     "select",
     "shortened",
     "substitute",
@@ -291,6 +292,22 @@ def _pow(a: Expr, b: Expr) -> Expr:
         if isinstance(a, Const):
             return Const(a.value**b.value)
     return Op("pow", (a, b))
+
+
+def is_comparison(expr: object) -> bool:
+    """Whether an expression is true or false, which is no force and no displacement.
+
+    Parameters
+    ----------
+    expr
+        Anything.
+
+    Examples
+    --------
+    >>> is_comparison(Var("x") > 1), is_comparison(Var("x") + 1)
+    (True, False)
+    """
+    return isinstance(expr, Op) and (expr.name in COMPARISONS or expr.name in LOGIC)
 
 
 def function(name: str, *args: Expr | Number) -> Expr:

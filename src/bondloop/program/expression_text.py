@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import CompileError, ModelError
 from bondloop.program.call import Call
-from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
+from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var, is_comparison
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Assign
@@ -177,7 +177,7 @@ class Formula(Text):
 
     def condition(self, expr: Expr) -> str:
         """Return an expression whose truth is meant."""
-        truth = isinstance(expr, Op) and (expr.name in COMPARISONS or expr.name in LOGIC)
+        truth = is_comparison(expr)
         return super().condition(expr) if truth else self(expr)
 
     def _outside(self, op: Op) -> str:

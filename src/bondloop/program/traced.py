@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 
 from bondloop.errors import ModelError
-from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var
+from bondloop.program.expr import Const, Expr, Op, Var, is_comparison
 from bondloop.program.numpy_functions import TRACEABLE
 from bondloop.program.refusals import refusal
 from bondloop.program.schedule import Assign
@@ -253,7 +253,7 @@ def _binary(
 
 def _is_condition(value: Value) -> bool:
     if isinstance(value, Traced):
-        return isinstance(value.expr, Op) and (value.expr.name in COMPARISONS or value.expr.name in LOGIC)
+        return is_comparison(value.expr)
     return isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype == bool)
 
 

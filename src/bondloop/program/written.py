@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bondloop.errors import AbsentError, BondloopError, ModelError, unknown_name
-from bondloop.program.expr import COMPARISONS, LOGIC, Op
+from bondloop.program.expr import is_comparison
 from bondloop.program.refusals import remembered
 from bondloop.program.traced import Traced, Value
 from bondloop.units import known_unit
@@ -130,8 +130,7 @@ def one_number(value: Value, what: str) -> Value:
 def not_a_comparison(value: Value, what: str) -> Value:
     """Return what a law computed; refuse what is true or false, for it is no force and no displacement."""
     expr = value.expr if isinstance(value, Traced) else None
-    asked = isinstance(expr, Op) and expr.name in {*COMPARISONS, *LOGIC}
-    if asked or isinstance(value, (bool, np.bool_)):
+    if is_comparison(expr) or isinstance(value, (bool, np.bool_)):
         shown = str(value if expr is None else expr)
         raise ModelError(
             f"{what}: expected a number; found the comparison '{shown:.60}'; choose between numbers by "

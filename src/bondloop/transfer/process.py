@@ -365,18 +365,20 @@ def _entries(given: ArrayLike) -> list[object]:
     return entries
 
 
+def _with_powers(given: ArrayLike, scaled: int) -> list[tuple[object, int]]:
+    """Return coefficients, each with the power of the second that it measures."""
+    return [(x, k - scaled) for k, x in enumerate(reversed(_entries(given)))][::-1]
+
+
 def _with_units(given: ArrayLike, what: str, scaled: int) -> list[float]:
-    row = _entries(given)
-    powers = range(len(row) - 1 - scaled, -1 - scaled, -1)
-    return [in_seconds(x, f"Process({what})", power) for x, power in zip(row, powers, strict=True)]
+    return [in_seconds(x, f"Process({what})", power) for x, power in _with_powers(given, scaled)]
 
 
 def _with_gain(given: ArrayLike, scaled: int) -> list[float]:
     try:
         return _with_units(given, "numerator", scaled)
     except InputError:
-        row = _entries(given)
-        entries = list(zip(row, range(len(row) - 1 - scaled, -1 - scaled, -1), strict=True))
+        entries = _with_powers(given, scaled)
         told = [(unit_in(x), k) for x, k in entries if isinstance(x, str) and unit_in(x)]
         if not told or any("Hz" in unit for unit, _ in told):
             raise
