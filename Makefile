@@ -13,7 +13,7 @@
 PYTHON ?= python3
 # One more than the cores of a small machine: tests of the loop on its clock wait most of the time.
 WORKERS ?= 3
-# Seconds for each of the hunts of test-hostile that have no end of their own.
+# Seconds for each of the hunts that have no end of their own.
 HUNT ?= 75
 
 VENV := .venv
@@ -32,7 +32,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-hostile lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-hostile hunts lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -45,9 +45,9 @@ demo: $(RUNTIME)
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
 # Two workers, each with as many threads of linear algebra as there are cores, wait for each other.
-test test-quick test-hostile: export OPENBLAS_NUM_THREADS = 1
+test test-quick test-hostile hunts: export OPENBLAS_NUM_THREADS = 1
 # Half the time in the C compiler; tests of the compiler itself, and what is measured, build as users do.
-test test-quick test-hostile: export BONDLOOP_CFLAGS = -O1
+test test-quick test-hostile hunts: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
@@ -74,6 +74,10 @@ $(OPENSEES): | $(BIN)/python
 
 test-hostile: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
+	@$(MAKE) --no-print-directory hunts
+
+# The part of test-hostile that is no test of pytest's.
+hunts: $(DEV)
 	@echo 'packets, files changed at random, and processes killed and frozen:'  # side by side: most of it is waiting
 	@$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT) & files=$$!; failed=0; \
 	trap 'kill $$files' INT TERM; \

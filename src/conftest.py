@@ -1,4 +1,4 @@
-"""Modules whose doctests are run by themselves are imported once.
+"""Modules whose doctests are run by themselves are imported once, and what a doctest defines is a user's.
 
 pytest imports the package of a module and then the module, though its package may have imported it already:
 there would be two of every class, and `isinstance` would know one of them.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+import pytest
+
 SOURCES = Path(__file__).parent
 
 
@@ -17,3 +19,9 @@ def pytest_collect_file(file_path: Path) -> None:
     package = file_path.parent.relative_to(SOURCES).parts
     if file_path.suffix == ".py" and package:
         importlib.import_module(".".join(package))
+
+
+@pytest.fixture(autouse=True)
+def a_users_names(doctest_namespace: dict[str, object]) -> None:
+    """Run doctests as at a prompt: a class that one defines would pass for bondloop's, its name be taken."""
+    doctest_namespace["__name__"] = "__main__"
