@@ -41,11 +41,10 @@ class Quiet(doctest.DocTestRunner):
 
 
 def made_by_examples(thing, name):
-    """What the examples of a class leave behind."""
+    """What the examples of a class leave behind; a class that one defines is a user's, as at a prompt."""
     module = importlib.import_module(thing.__module__)
-    for test in doctest.DocTestFinder(recurse=False).find(
-        thing, name, module=module, globs=dict(vars(module))
-    ):
+    names = {**vars(module), "__name__": "__main__"}
+    for test in doctest.DocTestFinder(recurse=False).find(thing, name, module=module, globs=names):
         before = {id(value) for value in test.globs.values()}
         with contextlib.redirect_stdout(io.StringIO()):
             Quiet(verbose=False).run(test, clear_globs=False, out=lambda _: None)
