@@ -1,9 +1,13 @@
 """The record in memory: what it refuses, and how it is cut."""
 
+import json
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.records import Record
@@ -69,3 +73,52 @@ def test_numpy_in_the_description_becomes_plain():
     }
     with pytest.raises(InputError, match="description"):
         Record(np.zeros(0), {}, description={"law": lambda x: x})
+
+
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+ARRAYS = st.lists(st.floats(), max_size=3).map(np.array)
+SCALARS = st.floats().map(np.float64) | st.integers(0, 9).map(np.int64)
+KEYS = st.text(max_size=3) | st.integers(0, 3) | st.booleans() | st.none()
+TOLD = st.recursive(
+    ATOMS | ARRAYS | SCALARS | st.builds(PurePosixPath, st.just("a/b")),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(KEYS, inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+def through_json(value):
+    """What JSON brings back: lists of arrays, the text of a path."""
+    return json.loads(json.dumps(value, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v)))
+
+
+@given(st.dictionaries(st.text(max_size=3), TOLD, max_size=4))
+def test_what_is_told_of_a_record_is_what_json_brings_back(told):
+    """As text, since NaN does not equal itself, and kind by kind."""
+    copy = Record(np.arange(2.0), {}, description=told).description
+    assert json.dumps(copy) == json.dumps(through_json(told))
+    assert str(_kinds(copy)) == str(_kinds(through_json(told)))
+
+
+def _kinds(value):
+    if isinstance(value, dict):
+        return {key: _kinds(entry) for key, entry in value.items()}
+    return [_kinds(item) for item in value] if isinstance(value, list) else type(value)
+
+
+def test_what_is_told_is_a_copy():
+    row, inner = [1.0, 2.0], {"a": [[3.0]]}
+    record = Record(np.arange(2.0), {}, description={"row": row, "inner": inner})
+    row[0], inner["a"][0][0] = 9.0, 9.0
+    assert record.description == {"row": [1.0, 2.0], "inner": {"a": [[3.0]]}}
+
+
+@pytest.mark.parametrize("around", [lambda told: told, lambda told: [told], lambda _: {1, 2}])
+def test_what_json_cannot_say_is_refused(around):
+    told = {}
+    told["a"] = around(told)
+    with pytest.raises(InputError, match="the description of a record"):
+        Record(np.arange(2.0), {}, description=told)

@@ -16,7 +16,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     """What a description is made of: it fits into JSON."""
 
 __all__ = [
-    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_digests",
-    "file_of", "in_python", "in_words", "is_words", "kept", "kind_in_file",
+    "ATOMS", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
+    "file_digests", "file_of", "in_python", "in_words", "is_row", "is_words", "kept", "kind_in_file",
     "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
@@ -43,6 +43,9 @@ _WORDS: dict[str, Kind | str] = {}
 
 _IN_FILES: dict[tuple[str, str], Kind] = {}
 """The users' own kinds by family and ``file.py:name``: two files may each have one of the same name."""
+
+ATOMS = frozenset({float, int, str, bool, type(None)})
+"""Kinds of what a description holds that holds nothing itself."""
 
 PYTHON = "python"
 """Entry that stands in a description for a Python object that cannot be described."""
@@ -341,7 +344,7 @@ def complete(description: object) -> bool:
     """
     if isinstance(description, Mapping):
         return not is_words(description) and all(complete(v) for v in description.values())
-    return not isinstance(description, list) or all(complete(v) for v in description)
+    return not isinstance(description, list) or is_row(description) or all(map(complete, description))
 
 
 def is_words(description: Mapping[str, object]) -> bool:
@@ -383,11 +386,12 @@ def without_folders(description: Any) -> Any:
 
     Examples
     --------
+    >>> import bondloop.control  # which has controllers
     >>> without_folders({"controller": "/home/ann/laws/mine.py:Lead", "ahead": 0.01})
     {'controller': 'mine.py:Lead', 'ahead': 0.01}
     """
     if isinstance(description, list):
-        return [without_folders(item) for item in description]
+        return list(description) if is_row(description) else [without_folders(item) for item in description]
     if not isinstance(description, Mapping):
         return description
     return {
@@ -407,7 +411,8 @@ def file_digests(description: Any) -> dict[str, str]:
         Of anything, with the folders. A file that cannot be read any more has no digest.
     """
     if isinstance(description, list):
-        return {name: d for item in description for name, d in file_digests(item).items()}
+        items = [] if is_row(description) else description
+        return {name: d for item in items for name, d in file_digests(item).items()}
     if not isinstance(description, Mapping):
         return {}
     digests = {}
@@ -418,6 +423,15 @@ def file_digests(description: Any) -> dict[str, str]:
                 digests[Path(value).name] = hashlib.sha256(content).hexdigest()[:16]
         digests |= file_digests(value)
     return digests
+
+
+def is_row(values: Sequence[object]) -> bool:
+    """Whether a list holds nothing but numbers, texts and the like: a sampled signal has a million of them.
+
+    >>> is_row([0.0, 1.5, "a"]), is_row([0.0, [1.5]])
+    (True, False)
+    """
+    return ATOMS.issuperset(map(type, values))
 
 
 def _is_of_file(key: str, value: object) -> bool:

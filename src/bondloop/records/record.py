@@ -12,6 +12,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
+from bondloop.program.kinds import ATOMS, is_row
 from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.program.ranges import instant
 
@@ -291,12 +292,24 @@ def _printable(text: str) -> bool:
 def _plain(what: str, value: Mapping[str, object]) -> dict[str, Any]:
     """Return a deep copy as JSON would bring it back, so that a saved run equals the one in memory."""
     try:
-        copy = json.loads(json.dumps(value, default=_numpy_plain))
+        copy = _copied(value)
+    except RecursionError:
+        raise InputError(f"the {what} of a record holds itself, or is nested too deeply for JSON") from None
     except (TypeError, ValueError) as error:
         raise InputError(f"the {what} of a record must be what JSON can say: {error}") from error
     if not isinstance(copy, dict):
         raise InputError(f"the {what} of a record must be a mapping; found {type(value).__name__}")
     return copy
+
+
+def _copied(value: object) -> object:
+    # Half of a rehearsal's time went into writing and reading a long sampled signal: what JSON brings back as
+    # it is, a row of plain numbers above all, is copied without it.
+    if isinstance(value, dict) and {str}.issuperset(map(type, value)):
+        return {key: _copied(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return list(value) if is_row(value) else [_copied(item) for item in value]
+    return value if type(value) in ATOMS else json.loads(json.dumps(value, default=_numpy_plain))
 
 
 def _numpy_plain(value: object) -> object:
