@@ -303,7 +303,7 @@ def _plain(what: str, value: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _copied(value: object) -> object:
-    # Half of a rehearsal's time went into writing and reading a long sampled signal: what JSON brings back as
+    # Writing and reading a sampled signal as JSON takes longer than many a rehearsal: what JSON brings back as
     # it is, a row of plain numbers above all, is copied without it.
     if isinstance(value, dict) and {str}.issuperset(map(type, value)):
         return {key: _copied(entry) for key, entry in value.items()}
