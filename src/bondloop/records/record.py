@@ -303,7 +303,7 @@ def _plain(what: str, value: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _copied(value: object) -> object:
-    # Writing and reading a sampled signal as JSON takes longer than many a rehearsal: what JSON brings back as
+    # Writing a long sampled signal as JSON and reading it takes tenths of a second: what JSON brings back as
     # it is, a row of plain numbers above all, is copied without it.
     if isinstance(value, dict) and {str}.issuperset(map(type, value)):
         return {key: _copied(entry) for key, entry in value.items()}
