@@ -1,5 +1,5 @@
 // Limit bars with how near each has been, and the estimates of how well the rig follows.
-import { element, percent, scaleFor, digits, withUnit } from "./format.js";
+import { element, ofLimit, percent, withUnit } from "./format.js";
 
 const rows = new Map();
 
@@ -25,8 +25,7 @@ function fillBar(row, bar) {
   row.fill.style.width = `${share(bar.now ?? 0)}%`;
   row.mark.style.left = `calc(${share(bar.most)}% - 3px)`;
   row.fill.className = `fill${bar.limit && bar.now > bar.limit ? " past" : bar.limit && bar.now > 0.8 * bar.limit ? " near" : ""}`;
-  const scale = scaleFor(bar.unit, Math.max(bar.most, bar.now)), say = (v) => (v === null ? "–" : digits(v / scale.by));
-  row.figures.textContent = `${say(bar.now)}, most ${say(bar.most)}${scale.unit ? " " + scale.unit : ""}${bar.limit === null ? ", no limit" : ` of ${withUnit(bar.limit, bar.unit)}`}`;
+  row.figures.textContent = ofLimit(bar);
   row.track.setAttribute("aria-valuenow", String(Math.round(share(bar.now ?? 0))));
   row.track.setAttribute("aria-valuetext", row.figures.textContent);
 }

@@ -27,6 +27,16 @@ export function withUnit(value, unit, count = 3) {
   return `${digits(value / scale.by, count)}${scale.unit ? " " + scale.unit : ""}`;
 }
 
+// A size, the largest so far and the limit, all in the unit in which the limit is best written, and to a thousandth
+// of it or finer, so that the figures stand still and none is rounded past it. Without a limit the larger one counts.
+export function ofLimit({ now, most, limit, unit }) {
+  const scale = scaleFor(unit, limit ?? Math.max(now ?? 0, most ?? 0)), places = 3 - Math.floor(Math.log10(limit / scale.by));
+  const fixed = limit > 0 && places <= 12;
+  const say = (value) => (fixed && value !== null && value < 1e5 * scale.by ? (value / scale.by).toFixed(Math.max(0, places)) : digits(value === null ? null : value / scale.by));
+  const last = scale.unit ? ` ${scale.unit}` : "", figures = `${say(now)}, most ${say(most)}`;
+  return limit === null ? `${figures}${last}, no limit` : `${figures} of ${digits(limit / scale.by, 5)}${last}`;
+}
+
 // Of what is below a hundredth of a per cent the digits say nothing.
 export const percent = (share) => (share === null || share === undefined ? "–" : `${digits(Math.abs(share) < 1e-4 ? 0 : 100 * share)} %`);
 
