@@ -287,7 +287,7 @@ class ModeWarning(UserWarning):
     """What was computed is right for the mode that was asked for, but that mode does not hold there."""
 
 
-def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -> str:
+def unknown_name(kind: str, given: object, known: Iterable[str], where: str = "") -> str:
     """Return the sentence for a name that does not exist, with the nearest known names.
 
     Parameters
@@ -295,7 +295,7 @@ def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -
     kind
         What the name stands for, in the singular: ``"parameter"``, ``"output"``.
     given
-        The name as the user wrote it.
+        The name as the user wrote it; something else than text is shown as Python writes it.
     known
         The names that exist; at most twelve are listed, the nearest first when there are more.
     where
@@ -312,9 +312,15 @@ def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -
     "unknown parameter 'mas' of m1.I; did you mean 'mass'? known: damping, mass"
     >>> unknown_name("output", "q", [])
     "unknown output 'q'; none are known"
+    >>> unknown_name("channel", 0, ["force"])
+    'unknown channel 0, which is no text; known: force'
     """
     names = sorted(set(known))
-    sentence = f"unknown {kind} '{given}'" + (f" of {where}" if where else "")
+    sentence = f"unknown {kind} " + (
+        f"'{given}'" if isinstance(given, str) else f"{given!r}, which is no text"
+    )
+    sentence += f" of {where}" if where else ""
+    given = str(given)
     if not names:
         return f"{sentence}; none are known"
     near = nearest(given, names)
@@ -328,8 +334,7 @@ def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -
     words = given.split(".")
     shared = {n: sum(a == b for a, b in zip(n.split("."), words, strict=False)) for n in names}
     rest = sorted((n for n in names if n not in near), key=lambda n: -shared[n])
-    shown = near + rest
-    return f"{sentence} known: {', '.join(shown[:SHOWN])} and {len(names) - SHOWN} more"
+    return f"{sentence} known: {', '.join((near + rest)[:SHOWN])} and {len(names) - SHOWN} more"
 
 
 def nearest(given: str, names: Iterable[str], count: int = 3) -> list[str]:

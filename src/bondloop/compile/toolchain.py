@@ -8,6 +8,7 @@ ours: ``-O1`` builds in half of the time, ``-g -fsanitize=undefined`` looks for 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import importlib.util
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,7 @@ __all__ = [
     "cache_folder",
     "compiler",
     "load",
+    "run_compiler",
 ]
 
 FLAGS = (
@@ -294,17 +296,7 @@ def _digest(content: Sequence[str], stamp: Sequence[str]) -> str:
 def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], built: Path) -> None:
     libraries = () if "-c" in flags else ("-lm",)
     command = [*using.command, *flags, "-o", str(built), *map(str, texts), *libraries]
-    environment = {**os.environ, "LC_ALL": "C"}  # what it says is read, so not in the user's language
-    if using.is_zig:
-        folder = built.parent.parent
-        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder / "zig"))
-        environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own compiler
-            command, env=environment, capture_output=True, text=True, errors="replace", check=False
-        )
-    except OSError as error:
-        raise CompileError(f"the C compiler {using.command[0]} cannot be started: {error}") from error
+    done = run_compiler(command)
     if done.returncode or not built.exists():
         said = [
             line for line in done.stderr.splitlines() if "error" in line.lower()
@@ -321,6 +313,55 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
                 "does not find: install the library that brings it, or name its folder (--include FOLDER)"
             )
         raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {name}: {what}")
+
+
+def run_compiler(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a compiler and return how it ended and what it said; none of its processes outlives Python.
+
+    Parameters
+    ----------
+    command
+        The compiler and its arguments.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}  # what it says is read, so not in the user's language
+    if "ziglang" in command:
+        folder = str(private(cache_folder()) / "zig")
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", folder)
+        environment.setdefault("ZIG_LOCAL_CACHE_DIR", folder)
+    try:
+        with _group() as group:
+            return subprocess.run(  # noqa: S603 - the user's own compiler
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                process_group=group,
+            )
+    except OSError as error:
+        raise CompileError(f"the C compiler {command[0]} cannot be started: {error}") from error
+
+
+@contextlib.contextmanager
+def _group() -> Iterator[int | None]:
+    """Make a process group that is killed on leaving, at Ctrl-C, and when Python itself is killed.
+
+    Its leader is a shell that reads a pipe, which closes with Python whatever ends it. PR_SET_PDEATHSIG would
+    reach the compiler's first process, not what that starts: gcc's cc1 would go on. Windows has no groups.
+    """
+    if os.name != "posix":
+        yield None
+        return
+    with subprocess.Popen(
+        ["/bin/sh", "-c", "read -r _; kill -KILL 0"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    ) as leader:
+        yield leader.pid
 
 
 def load(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -53,10 +53,19 @@ MOTIONS = ("effort", "flow", "displacement", "momentum")
 class Run:
     """A finished run: its record, how well the rig followed, figures.
 
+    Like its record, and like a table of pandas, it holds channels by name, and is as long as they are.
+
     Attributes
     ----------
     record
         All channels over time, with the full description of the test.
+
+    Examples
+    --------
+    >>> from bondloop.records import Record
+    >>> run = Run(Record(np.arange(3.0), {"x": np.zeros(3), "force": np.ones(3)}))
+    >>> list(run), "force" in run, len(run), {name: float(run[name].max()) for name in run}
+    (['x', 'force'], True, 3, {'x': 0.0, 'force': 1.0})
     """
 
     def __init__(self, record: Record) -> None:
@@ -85,6 +94,15 @@ class Run:
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return a channel."""
         return self.record[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.record
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.record)
+
+    def __len__(self) -> int:
+        return len(self.record)
 
     @property
     def time(self) -> NDArray[np.float64]:

@@ -50,12 +50,17 @@ class Record:
     -----
     Arrays are kept as read-only views: a record does not change after the run. Nothing is copied.
 
+    As in a table of pandas, ``[]``, ``in`` and iteration go by the names of channels, and the length is the
+    number of samples.
+
     Examples
     --------
     >>> time = np.arange(5) * 0.25
     >>> run = Record(time, {"m3.v.flow": np.sin(time)}, {"m3.v.flow": "m/s"})
     >>> run.sample_period, len(run), run.units["m3.v.flow"]
     (0.25, 5, 'm/s')
+    >>> list(run), "m3.v.flow" in run
+    (['m3.v.flow'], True)
     >>> run["m3.v.flo"]
     Traceback (most recent call last):
     bondloop.errors.InputError: unknown channel 'm3.v.flo' of the record; did you mean 'm3.v.flow'? ...
