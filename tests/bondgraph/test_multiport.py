@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -146,6 +146,8 @@ def rates_of(model, seed):
 
 @DRAWN
 @given(seed=st.integers(0, 10**9))
+@example(48428)  # a ring through a gyrator of one's own, round which flows cancel
+@example(49922)  # one through transformers and gyrators, with other states
 def test_elements_of_ones_own_are_as_good_as_those_that_are_there(seed):
     built_in, own = (rates_of(random_graph(seed, which), seed) for which in (False, True))
     if isinstance(built_in, type):
@@ -154,6 +156,22 @@ def test_elements_of_ones_own_are_as_good_as_those_that_are_there(seed):
     assert list(own) == list(built_in)
     scale = max(map(abs, built_in.values()), default=1.0)
     assert list(own.values()) == pytest.approx(list(built_in.values()), rel=1e-8, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_ring_round_which_flows_cancel_is_seen_beside_another_part(own):
+    """What a mass that is bonded to nothing of it does changes nothing: not what follows, nor the rates."""
+    alone = rates_of(random_graph(48428, own), 0)
+    both = Model("both")
+    both.ring, both.v = random_graph(48428, own), One()
+    Se("u") >> both.v >> I(mass=2.0)
+    system = both.compile()
+    start = np.random.default_rng(0).normal(size=len(alone))  # as in rates_of, by their names
+    states = {f"ring.{name}": x for name, x in zip(alone, start, strict=True)} | {"I.momentum": 1.0}
+    x = [states[name] for name in system.states]
+    rates = dict(zip(system.states, system.rates(x, [3.0], [], list(system.values().values())), strict=True))
+    assert rates.pop("I.momentum") == 3.0
+    assert rates == pytest.approx({f"ring.{name}": rate for name, rate in alone.items()}, rel=1e-9)
 
 
 # ---------------------------------------------------------------- a centrifugal pump

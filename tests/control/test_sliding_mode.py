@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bondloop.control import InverseModel, SlidingMode
@@ -19,24 +19,37 @@ DEMAND = 0.005 * (
 
 @settings(max_examples=5, deadline=None)
 @given(reaching=st.floats(0.03, 0.3), bandwidth=st.floats(5.0, 20.0), start=st.floats(0.01, 0.05))
+@example(reaching=0.03, bandwidth=11.0, start=0.03125)
+@example(reaching=0.03, bandwidth=20.0, start=0.05)
 def test_the_layer_is_reached_in_its_time_and_left_no_more(reaching, bandwidth, start, loop):
-    """A rig that begins `start` away: (start - layer)/reaching, at that speed; then e^(-λ t)."""
-    period = 5e-5  # the hold of the command takes T/(2·20 ms) off the speed
+    """A rig that begins `start` away: (start - layer)/reaching, at that speed; then e^(-λ t).
+
+    Sampling changes that by what can be told beforehand. With a = 1/20 ms, a command held for a sample moves
+    this rig by (1 - e^(-aT))/a in place of T: all speeds are `held` times as large. The observer begins at
+    the demand. Its error dies by p = e^(-2π 5 kHz T) a sample, from p e^(aT) `start` on, and the law, which
+    makes up for that much less of the rig's own pull, comes nearer by (e^(aT) - 1) p/(1 - p) `start`. (It sees
+    (1 - p e^(aT)) `start` at first, more than the layer.) In the layer a sample multiplies the error by
+    1 - λT `held`, not by e^(-λT): a share λt T (λ - a)/2 off e^(-λt), which is at most T |λ - a|/(2e) of the
+    layer. Where it enters between two samples, (λT)²/2 + λT aT/2 come to it. T (λ + a)/2 is above the sum.
+    """
+    period, pull = 5e-5, 1 / 0.02
     law = SlidingMode(first_order(0.9, 0.02), bandwidth, reaching, uncertainty=0.0, observer=5e3)
     rate, layer = 2 * math.pi * bandwidth, reaching / (2 * math.pi * bandwidth)
     start = max(start, 2 * layer)
-    reached = (start - layer) / reaching
+    held, p = -math.expm1(-pull * period) / (pull * period), math.exp(-2 * math.pi * 5e3 * period)
+    ahead = math.expm1(pull * period) * p / (1 - p) * start
+    ideal, reached = (start - layer) / reaching, (start - ahead - layer) / (held * reaching)
+    assert reached == pytest.approx(ideal, rel=0.002)  # as the class says it, without samples
     count = round((reached + 2.0 / rate) / period)
     error = loop(law, first_order(0.9, 0.02), np.full(count, start), period)["motion"] - start
     t = np.arange(count) * period
-    outside = t < reached - 3 * period
-    assert -error[outside] == pytest.approx(start - reaching * t[outside], abs=3e-3 * start)
-    assert np.flatnonzero(np.abs(error) <= layer)[0] * period == pytest.approx(
-        reached, rel=0.01, abs=5 * period
-    )
-    inside = t > reached + 5 * period
+    outside = (t > 10 * period) & (t < reached)  # p^10 `ahead` is 1e-10 `start`
+    assert -error[outside] == pytest.approx(start - ahead - held * reaching * t[outside], abs=1e-9 * start)
+    # A tenth of a sample for what the observer has left where the two meet at a sample.
+    assert np.flatnonzero(np.abs(error) <= layer)[0] == pytest.approx(reached / period + 0.5, abs=0.6)
+    inside = t > reached
     expected = layer * np.exp(-rate * (t[inside] - reached))
-    assert -error[inside] == pytest.approx(expected, abs=0.04 * layer)
+    assert -error[inside] == pytest.approx(expected, abs=period * (rate + pull) / 2 * layer)
 
 
 def test_the_layer_at_rest():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
@@ -164,15 +164,15 @@ def motions(test):
 
 
 def agree(seed, test, T=None, gain=None, share=None):
-    """Compare; the unit is the largest motion."""
+    """Compare; the unit is the largest motion, of each interface by itself: one that rests would fail."""
     ours = motions(test)
     theirs = numpy_run(seed, np.eye(2) if T is None else T, np.eye(2) if gain is None else gain, share)
-    assert np.abs(theirs[1]).max() > 1e-4  # both move
     for x, y in zip(ours, theirs, strict=True):
-        assert np.abs(x[:SAMPLES] - y).max() < 1e-9 * np.abs(y).max()
+        assert (np.abs(x[:SAMPLES] - y).max(axis=0) < 1e-9 * np.abs(y).max(axis=0)).all()
 
 
 @given(seed=st.integers(0, 2**20))
+@example(1140)  # so stiff that neither moves 0.1 mm
 @settings(max_examples=8, deadline=None)
 def test_a_coupled_plant_runs_as_numpy_says(seed):
     agree(seed, hybrid(seed, Plain()))

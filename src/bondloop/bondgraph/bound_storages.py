@@ -50,19 +50,28 @@ _ENTRY = re.compile(r"\[(\d+),(\d+)\]$")
 def has_rings(flat: Flat, causality: Causality) -> bool:
     """Whether bonds close a ring that equations can go round.
 
-    The ports of a field are one node, unless all are as a field likes them best: then contents or flows come
-    in and nothing is solved for, and the matrices of a large structure need not be looked at. Those of a
-    matrix transformer always are.
+    The ports of an element with equations are one node. So are those of a field, unless all are as a field
+    likes them best: then contents or flows come in and nothing is solved for, and the matrices of a large
+    structure need not be looked at. Those of a matrix transformer always are. Without rings a graph has one
+    bond less than nodes in each part that hangs together.
     """
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
     turned = {*causality.derivative, *causality.arbitrary}
-    joined = sum(len(ranks.nodes) - 1 for ranks in causality.ranks.values())
+    joined = [(ranks.nodes[0], n) for ranks in causality.ranks.values() for n in ranks.nodes[1:]]
     for part in flat.multiports:
-        if isinstance(part, el.Field):
-            first = flat.first[part]
-            ports = range(first, first + (part.size or 1))
-            if any(n in turned or (flat.kind[n] == R and causality.strokes_at(flat, n)) for n in ports):
-                joined += len(ports) - 1
-    return len(flat.tail) >= len(flat.kind) - joined
+        first = flat.first[part]
+        ports = range(first, first + (part.size or 1))
+        if not isinstance(part, el.Field) or (
+            any(n in turned or (flat.kind[n] == R and causality.strokes_at(flat, n)) for n in ports)
+        ):
+            joined += [(first, n) for n in ports[1:]]
+    tails, heads = [*flat.tail, *(a for a, _ in joined)], [*flat.head, *(b for _, b in joined)]
+    count = len(flat.kind)
+    links = sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    parts, _ = connected_components(links, directed=False)
+    return len(tails) > count - parts
 
 
 def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System:
