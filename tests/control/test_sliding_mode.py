@@ -27,8 +27,8 @@ def test_the_layer_is_reached_in_its_time_and_left_no_more(reaching, bandwidth, 
     Sampling changes that by what can be told beforehand. With a = 1/20 ms, a command held for a sample moves
     this rig by (1 - e^(-aT))/a in place of T: all speeds are `held` times as large. The observer begins at
     the demand. Its error dies by p = e^(-2π 5 kHz T) a sample, from p e^(aT) `start` on, and the law, which
-    makes up for that much less of the rig's own pull, comes nearer by (e^(aT) - 1) p/(1 - p) `start`. (It sees
-    (1 - p e^(aT)) `start` at first, more than the layer.) In the layer a sample multiplies the error by
+    makes up for that much less of the rig's own pull, comes nearer by (e^(aT) - 1) p/(1 - p) `start`. (It
+    sees (1 - p e^(aT)) `start` at first, more than the layer.) In the layer a sample multiplies the error by
     1 - λT `held`, not by e^(-λT): a share λt T (λ - a)/2 off e^(-λt), which is at most T |λ - a|/(2e) of the
     layer. Where it enters between two samples, (λT)²/2 + λT aT/2 come to it. T (λ + a)/2 is above the sum.
     """
