@@ -55,7 +55,7 @@ external/plain_packets.py external/remote_rig.py
 fmu/export.py fmu/foreign.py fmu/in_tick.py fmu/unpacking.py fmu/variables.py
 identify/structure.py
 measurements/arrays.py measurements/headings.py measurements/libraries.py measurements/lvm.py
-measurements/own_process.py measurements/reading.py measurements/sampling.py measurements/text.py
+measurements/reader_process.py measurements/reading.py measurements/sampling.py measurements/text.py
 measurements/text_cells.py measurements/text_layout.py measurements/text_lines.py measurements/text_rows.py
 measurements/text_table.py measurements/thousands.py
 plots/animation.py plots/axis_unit.py

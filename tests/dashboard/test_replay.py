@@ -1,15 +1,25 @@
 """Run files through the server: what is told of them, stretches against the file, names that lead away."""
 
 import asyncio
+import re
+import sys
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))  # for endless_file.py
+
+from endless_file import endless
+
+from bondloop.dashboard import run_files
 from bondloop.dashboard.app import application
 from bondloop.dashboard.frames import PLANE, STRIP, unpacked
 from bondloop.dashboard.run_table import RunTable
 from bondloop.dashboard.settings import Settings
+from bondloop.errors import InputError
+from bondloop.measurements import reader_process
 from bondloop.program.quantity import Meaning, Role
 from bondloop.records import Record
 
@@ -243,15 +253,35 @@ def test_numbers_beyond_what_a_page_can_show_are_infinite(tmp_path):
 def test_a_file_that_is_gone_or_becomes_shorter_is_told_in_words(record, tmp_path):
     path = tmp_path / "run.h5"
     record.save(path)
+    assert run_files.describe(path)[0]["samples"] == COUNT
+    record.between(0, 3).save(path)
+    with pytest.raises(InputError, match="has changed"):
+        run_files.stretch(path, STRIP, [1], 4.0, 5.0, 9)
     client = Client(application(Settings(runs=tmp_path), 8750))
     about = {"name": "run.h5"}
-    assert client.get("/api/run", params=about).json()["samples"] == COUNT
-    record.between(0, 3).save(path)
-    answer = client.get("/api/stretch", params={**about, "channels": "1", "from": 4, "to": 5, "pixels": 9})
-    assert answer.status_code == 400
-    assert "has changed" in answer.json()["error"]
+    assert client.get("/api/run", params=about).json()["samples"] == 3001
     path.unlink()
     assert client.get("/api/run", params=about).status_code == 400
+
+
+def test_a_file_that_the_library_never_finishes_is_refused_and_the_others_are_read(
+    record, tmp_path, monkeypatch
+):
+    """It is tried once; whoever asks again before it has changed hears it at once."""
+    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    record.save(tmp_path / "run.h5")
+    endless(tmp_path / "run.h5", tmp_path / "damaged.h5")
+    client = Client(application(Settings(runs=tmp_path), 8750))
+    for path in ("/api/run", "/api/stretch?channels=0&from=0&to=1&pixels=9", "/api/run"):
+        answer = client.get(
+            path, params={"name": "damaged.h5"} | dict(httpx.QueryParams(path.partition("?")[2]))
+        )
+        assert answer.status_code == 400
+        assert re.search(r"damaged\.h5 was not read in \d s of processor time", answer.json()["error"])
+        assert client.get("/api/run", params={"name": "run.h5"}).json()["samples"] == COUNT
+    record.save(tmp_path / "damaged.h5")
+    assert client.get("/api/run", params={"name": "damaged.h5"}).json()["samples"] == COUNT
 
 
 def test_without_a_test_there_is_nothing_to_check(client):

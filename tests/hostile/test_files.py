@@ -17,7 +17,7 @@ from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
-from bondloop.measurements import own_process
+from bondloop.measurements import reader_process
 from bondloop.records import Record
 from bondloop.structures.io import read_matrices
 
@@ -302,22 +302,23 @@ def first_of_all(folder, monkeypatch, *lines):
     """Let every Python that is started from here on execute some lines first."""
     folder.mkdir()
     (folder / "sitecustomize.py").write_text("\n".join(lines))
+    monkeypatch.setattr(reader_process, "_shared", {})  # another reader than that of the tests before
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{os.environ.get('PYTHONPATH', '')}")
 
 
 def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
     """A good file was called damaged where Python took long to start, as it does on a busy machine."""
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(own_process, "SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
     first_of_all(tmp_path / "slow", monkeypatch, "import time", "time.sleep(2.5)")
     assert len(Record.load(path, isolated=True)) == len(Record.load(path))
 
 
 def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(own_process, "SECONDS", 1.0)
-    monkeypatch.setattr(own_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
-    lines = ("import bondloop.records.hdf5 as it", "def read_run(*_):", "    while True: pass")
+    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    lines = ("import bondloop.records.isolated as it", "def read_run(*_):", "    while True: pass")
     first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_run = read_run")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):
         Record.load(path, isolated=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.measurements import own_process, read_measurements
+from bondloop.measurements import read_measurements, reader_process
 from bondloop.measurements.text_lines import LARGEST
 from bondloop.records import Record
 
@@ -65,8 +65,8 @@ def blocks(content: bytes, word: bytes) -> list[int]:
 @pytest.mark.parametrize("word", [b"##DG", b"##CN"])
 def test_mdf_that_leads_in_circles(tmp_path, monkeypatch, word):
     """The first link of these blocks is to the next of their kind: here, to the block itself."""
-    monkeypatch.setattr(own_process, "SECONDS", 1.0)
-    monkeypatch.setattr(own_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
     path = tmp_path / "a.mf4"
     write_mdf(path)
     content = bytearray(path.read_bytes())

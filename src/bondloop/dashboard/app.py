@@ -167,6 +167,7 @@ def application(settings: Settings, port: int) -> ASGIApp:
         with contextlib.suppress(asyncio.CancelledError):
             await running
         hub.close()
+        replay.close()
 
     async def refused(_: Request, error: Exception) -> Response:
         return JSONResponse({"error": str(error)}, 400)

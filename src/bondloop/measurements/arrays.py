@@ -14,7 +14,7 @@ from bondloop.measurements.measured import Measurements
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_hdf5", "read_matlab", "read_numpy"]
+__all__ = ["READERS", "read_hdf5", "read_matlab", "read_numpy", "read_parts"]
 
 RUN = "bondloop run"
 """What a run file says of its format; see `bondloop.records.hdf5`."""
@@ -186,3 +186,20 @@ def _unpacked(
             fills = [fill.astype(values.dtype) for fill in fills]
         scaled = values.astype(np.float64) * numbers["scale_factor"] + numbers["add_offset"]
     return np.where(np.isin(values, np.concatenate(fills)), np.nan, scaled) if fills else scaled
+
+
+READERS = {"mat": read_matlab, "hdf5": read_hdf5, "npz": read_numpy}
+"""By kind of file."""
+
+
+def read_parts(path: Path, kind: str) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read a file for another process; see `Measurements.parts`.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    kind
+        One of `READERS`.
+    """
+    return READERS[kind](path).parts()

@@ -1,4 +1,4 @@
-"""TDMS, MDF and Parquet by libraries of others, each in a process of its own.
+"""TDMS, MDF and Parquet by libraries of others, each in the process that reads.
 
 These libraries take a file at its word: a false size is allocated, a list of blocks that leads back to itself
 is followed for ever. The process has bounded time and memory, so that this is a sentence here. asammdf brings
@@ -7,10 +7,8 @@ a dozen packages along and a second to import, which the process of the user is 
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,12 +20,12 @@ from bondloop.containers import expect_file, readable
 from bondloop.errors import InputError
 from bondloop.measurements.headings import heading, unit_meant
 from bondloop.measurements.measured import Measurements
-from bondloop.measurements.own_process import answer_of, give_answer
+from bondloop.measurements.reader_process import ask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LIBRARIES", "by_library", "expect_library"]
+__all__ = ["LIBRARIES", "by_library", "expect_library", "read_parts"]
 
 LIBRARIES = {
     "tdms": ("nptdms", "npTDMS", "TDMS file", b"TDSm"),
@@ -76,21 +74,12 @@ def by_library(path: Path, extra: str) -> Measurements:
             first = file.read(8)
     if not first.startswith(begins) and not (extra == "mdf" and first == UNFINISHED):
         raise InputError(f"{path} is no {kind}: it begins with {first!r}; expected {begins!r}")
-    answer, body = answer_of("bondloop.measurements.libraries", path, extra)
-    found = Measurements(str(path), kind)
-    numbers = np.frombuffer(body, dtype="<f8")
-    sizes = [int(size) for size in answer["sizes"]]
-    if numbers.size != sum(sizes):
-        raise InputError(f"{path} is damaged: the process that read it sent {numbers.size:,} numbers only")
-    if not sizes:
+    module = LIBRARIES[extra][0]
+    needs = ["pyarrow.parquet" if module == "pyarrow" else module]
+    answer, body = ask("bondloop.measurements.libraries:read_parts", path, needs, extra=extra)
+    if not answer["sizes"]:
         raise InputError(f"{path}: a {kind} without channels of numbers")
-    parts = np.split(numbers.copy(), np.cumsum(sizes)[:-1])
-    for (name, unit), values in zip(answer["units"].items(), parts, strict=True):
-        found.channels[name], found.units[name] = values, unit
-    found.numbers.update(answer["numbers"])
-    found.texts.update(answer["texts"])
-    found.notes.extend(answer["notes"])
-    return found
+    return Measurements.from_parts(answer, body)
 
 
 # ---------------------------------------------------------------------- in the other process
@@ -259,29 +248,19 @@ def _unit(text: str) -> str:
 READERS: dict[str, Callable[[Path, Measurements], None]] = {"tdms": _tdms, "mdf": _mdf, "parquet": _parquet}
 
 
-def _child(path: str, extra: str, limit: str) -> None:
-    """Read a file for another process."""
-    module, _, kind, _ = LIBRARIES[extra]
-    with warnings.catch_warnings():
+def read_parts(path: Path, extra: str) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read a file for another process; see `Measurements.parts`.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    extra
+        As for `expect_library`.
+    """
+    kind = LIBRARIES[extra][2]
+    found = Measurements(str(path), kind)
+    with warnings.catch_warnings(), readable(path, kind):
         warnings.simplefilter("ignore")
-        importlib.import_module(
-            "pyarrow.parquet" if module == "pyarrow" else module
-        )  # before the clock starts
-        found = Measurements(path, kind)
-
-        def read() -> tuple[dict[str, object], list[NDArray[np.float64]]]:
-            with readable(Path(path), kind):
-                READERS[extra](Path(path), found)
-            return {
-                "units": found.units,
-                "sizes": [values.size for values in found.channels.values()],
-                "numbers": found.numbers,
-                "texts": found.texts,
-                "notes": found.notes,
-            }, list(found.channels.values())
-
-        give_answer(limit, read)
-
-
-if __name__ == "__main__":
-    _child(*sys.argv[1:])
+        READERS[extra](path, found)
+    return found.parts()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,3 +113,41 @@ class Measurements:
                 self.notes.append(f"'{name}' has {rows} rows and {columns} columns; its {taken}")
             for number, column in enumerate(table.T, 1):
                 self.channels[f"{name}.{number}"], self.units[f"{name}.{number}"] = column, unit
+
+    def parts(self) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+        """Return it as what JSON can say, and columns: for another process.
+
+        Examples
+        --------
+        >>> found = Measurements("rig.npz", "NumPy archive", {"x": np.ones(3)}, {"x": "mm"}, {"rate": 100.0})
+        >>> head, columns = found.parts()
+        >>> again = Measurements.from_parts(head, b"".join(c.tobytes() for c in columns))
+        >>> again.channels["x"].tolist(), again.units, again.numbers
+        ([1.0, 1.0, 1.0], {'x': 'mm'}, {'rate': 100.0})
+        """
+        sizes = [values.size for values in self.channels.values()]
+        told = {word: getattr(self, word) for word in ("source", "kind", "numbers", "texts", "notes")}
+        units = {name: self.units.get(name, "") for name in self.channels}
+        return {**told, "units": units, "sizes": sizes}, list(self.channels.values())
+
+    @classmethod
+    def from_parts(cls, head: Mapping[str, Any], body: bytes | bytearray) -> Measurements:
+        """Return what `parts` has told of.
+
+        Parameters
+        ----------
+        head
+            What it said.
+        body
+            Its columns, one after the other, as in memory.
+        """
+        sizes, path = [int(size) for size in head["sizes"]], head["source"]
+        numbers = np.frombuffer(body, "<f8")
+        if numbers.size != sum(sizes):
+            raise InputError(
+                f"{path} is damaged: the process that read it sent {numbers.size:,} numbers only"
+            )
+        columns = np.split(numbers.copy(), np.cumsum(sizes)[:-1]) if sizes else []
+        units = dict(head["units"])
+        channels = dict(zip(units, columns, strict=True))
+        return cls(path, head["kind"], channels, units, head["numbers"], head["texts"], notes=head["notes"])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bondloop.containers import readable
 from bondloop.errors import InputError
-from bondloop.measurements.arrays import read_hdf5, read_matlab, read_numpy
+from bondloop.measurements.arrays import read_numpy
 from bondloop.measurements.libraries import by_library
 from bondloop.measurements.lvm import FIRST, from_lvm
+from bondloop.measurements.measured import Measurements
+from bondloop.measurements.reader_process import ask
 from bondloop.measurements.text import from_lines
 from bondloop.measurements.text_lines import read_text
-
-if TYPE_CHECKING:
-    from bondloop.measurements.measured import Measurements
 
 __all__ = ["ENDINGS", "read_measurements"]
 
@@ -29,14 +27,16 @@ ENDINGS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
 }
 """Which reader reads files of which ending."""
+NEEDS = {"mat": ["scipy.io", "h5py"], "hdf5": ["h5py"]}
+"""Libraries of kinds of files that a process of its own reads."""
 
 
 def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -> Measurements:
     r"""Read whatever a recorder wrote: text, LVM, MATLAB, HDF5, NumPy, TDMS, MDF, Parquet.
 
     The ending of the name says which reader is taken; a ``.dat`` that begins as an MDF file is one. TDMS, MDF
-    and Parquet need an extra (``pip install 'bondloop[tdms,mdf,parquet]'``) and are read by a process of
-    their own.
+    and Parquet need an extra (``pip install 'bondloop[tdms,mdf,parquet]'``). They, MATLAB and HDF5 are read
+    by a process of their own: damaged files make the libraries for them loop or crash.
 
     Parameters
     ----------
@@ -70,9 +70,12 @@ def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -
             kind = "mdf" if content.read(8) in (b"MDF     ", b"UnFinMF ") else kind
     if kind in ("tdms", "mdf", "parquet"):
         return by_library(file, kind)
-    arrays = {"mat": read_matlab, "hdf5": read_hdf5, "npz": read_numpy}
-    if kind in arrays:
-        return arrays[kind](file)
+    if kind == "npz":
+        return read_numpy(file)
+    if kind in NEEDS:
+        return Measurements.from_parts(
+            *ask("bondloop.measurements.arrays:read_parts", file, NEEDS[kind], kind=kind)
+        )
     lines = read_text(file).splitlines()
     if lines and lines[0].lstrip("\ufeff").startswith(FIRST):
         return from_lvm(lines, str(path))

@@ -1,25 +1,31 @@
-"""A stranger's run file, read by a process of its own: damaged ones make the HDF5 library loop or crash."""
+"""A stranger's run file, read by another process: damaged ones make the HDF5 library loop or crash."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.measurements.own_process import answer_of, give_answer
+from bondloop.measurements.reader_process import ask, numbers_of
 from bondloop.program.quantity import Meaning
+from bondloop.records.hdf5 import read_cycles, read_events, read_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
-__all__ = ["read_isolated"]
+__all__ = ["LoopLog", "log_parts", "read_isolated", "read_log", "run_parts"]
+
+LoopLog = tuple[dict[str, "NDArray[np.float64]"], list[dict[str, Any]]]
+"""Durations of each cycle in s, ``wake`` and ``busy``; and the events, oldest first."""
+
+CLOCK = ("wake", "busy")
+MOST = 5000
+"""Events that are read; a loop keeps the last thousand between two looks of its recorder."""
 
 
 def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = None) -> Record:
@@ -39,38 +45,78 @@ def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = Non
     """
     from bondloop.records.record import Record
 
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no run file {path}")
-    answer, body = answer_of("bondloop.records.isolated", path, json.dumps(channels))
+    answer, body = ask("bondloop.records.isolated:run_parts", _expected(path), ["h5py"], channels=channels)
     names, size = list(answer["units"]), int(answer["size"])
-    table = np.frombuffer(body, dtype="<f8")
-    if table.size != size * (len(names) + 1):
-        raise InputError(f"{path} is damaged: the process that read it sent only {table.size:,} numbers")
-    time, *columns = table.reshape(len(names) + 1, size).copy()
+    time, *columns = numbers_of(body, size * (len(names) + 1), Path(path)).reshape(len(names) + 1, size)
     meanings = {n: Meaning.from_description(d) for n, d in answer["meanings"].items()}
     values = dict(zip(names, columns, strict=True))
     return Record(time, values, answer["units"], answer["description"], answer["attributes"], meanings)
 
 
-def _child(path: str, channels: str, limit: str) -> None:
-    """Read the file for another process."""
-    import h5py  # noqa: F401 - before the clock starts
+def run_parts(path: Path, channels: list[str] | None) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read a run file for another process.
 
-    from bondloop.records.hdf5 import read_run
+    Parameters
+    ----------
+    path
+        The file.
+    channels
+        Only these; all if not given.
+    """
+    record = read_run(path, channels)
+    return {
+        "size": record.time.size,
+        "units": dict(record.units),
+        "meanings": {name: meaning.describe() for name, meaning in record.meanings.items()},
+        "description": record.description,
+        "attributes": record.attributes,
+    }, [np.asarray(values, "<f8") for values in (record.time, *record.channels.values())]
 
-    def read() -> tuple[dict[str, object], list[NDArray[np.float64]]]:
-        record = read_run(path, json.loads(channels))
-        return {
-            "size": record.time.size,
-            "units": dict(record.units),
-            "meanings": {name: meaning.describe() for name, meaning in record.meanings.items()},
-            "description": record.description,
-            "attributes": record.attributes,
-        }, [record.time, *record.channels.values()]
 
-    give_answer(limit, read)
+def read_log(path: str | os.PathLike[str]) -> LoopLog:
+    """Read the durations of a loop's cycles and its events in another process; empty where none are kept.
+
+    Parameters
+    ----------
+    path
+        A run file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or the other process crashed.
+    """
+    answer, body = ask("bondloop.records.isolated:log_parts", _expected(path), ["h5py"])
+    table = numbers_of(body, len(CLOCK) * int(answer["size"]), Path(path))
+    return dict(zip(CLOCK, table.reshape(len(CLOCK), -1), strict=True)), list(answer["events"])
 
 
-if __name__ == "__main__":
-    _child(*sys.argv[1:])
+def log_parts(path: Path) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read what a run file says of its loop for another process.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    try:
+        cycles = read_cycles(path)
+    except InputError:  # a rehearsal has none
+        cycles = {}
+    columns = [1e-9 * np.asarray(cycles.get(f"{word}_ns", []), dtype="<f8") for word in CLOCK]
+    events = read_events(path)
+    rows = min((len(column) for column in events.values()), default=0)
+    first = max(0, rows - MOST)
+    told = [{name: _plain(column[i]) for name, column in events.items()} for i in range(first, rows)]
+    return {"size": columns[0].size, "events": told}, columns
+
+
+def _expected(path: str | os.PathLike[str]) -> Path:
+    if not Path(path).is_file():
+        raise InputError(f"there is no run file {path}")
+    return Path(path)
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can say."""
+    return value.item() if isinstance(value, np.generic) else value

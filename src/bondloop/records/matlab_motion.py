@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from bondloop.containers import dataset_values, load_matlab, own_items, readable
 from bondloop.errors import InputError
+from bondloop.measurements.reader_process import ask, numbers_of
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import UNSAID, even_period, factor_of, plausible, seconds_in
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Place = tuple[str, ...]
 
-__all__ = ["read_matlab_motion"]
+__all__ = ["motion_parts", "read_matlab_motion"]
 
 TIMES = ("t", "time", "times")
 PERIODS = ("dt", "ts", "sample_period", "sample_time")
@@ -74,13 +76,11 @@ def read_matlab_motion(
     file = Path(path)
     if not file.is_file():
         raise InputError(f"there is no file {path}")
-    content = load_matlab(file, simple=True)
-    said = set(_unit_texts(content or {}))
+    found, said = _read(file)
     if unit is None and len(said) > 1:
         raise InputError(
             f"{path}: it names {len(said)} units, {', '.join(sorted(said))[:80]}; say which with unit="
         )
-    found = dict(_numbers(content)) if content is not None else _version_7_3(file)
     time, values, title = _chosen(found, str(path))
     for what, numbers in (("time", np.atleast_1d(time)), ("acceleration", values)):
         if not np.isfinite(numbers).all():
@@ -94,6 +94,32 @@ def read_matlab_motion(
         )
     motion = GroundMotion(values * factor_of(unit or next(iter(said))), period, title)
     return plausible(motion, str(path), time_said=time_unit is not None)
+
+
+def _read(path: Path) -> tuple[dict[Place, Array], set[str]]:
+    """Return the numbers of a file, read by another process, and the texts that name units."""
+    answer, body = ask("bondloop.records.matlab_motion:motion_parts", path, ["scipy.io", "h5py"])
+    sizes = [math.prod(shape) for shape in answer["shapes"]]
+    parts = np.split(numbers_of(body, sum(sizes), path), np.cumsum(sizes)[:-1]) if sizes else []
+    arrays = [part.reshape(shape) for part, shape in zip(parts, answer["shapes"], strict=True)]
+    return dict(zip(map(tuple, answer["places"]), arrays, strict=True)), set(answer["units"])
+
+
+def motion_parts(path: Path) -> tuple[dict[str, object], list[Array]]:
+    """Read a MATLAB file for another process: numbers by their places, and the texts that name units.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    """
+    content = load_matlab(path, simple=True)
+    found = dict(_numbers(content)) if content is not None else _version_7_3(path)
+    return {
+        "units": sorted(set(_unit_texts(content or {}))),
+        "places": list(found),
+        "shapes": [values.shape for values in found.values()],
+    }, list(found.values())
 
 
 def _unit_texts(content: Mapping[str, object], depth: int = 0) -> Iterator[str]:

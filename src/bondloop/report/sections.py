@@ -14,7 +14,7 @@ from bondloop.hybrid.check_figure import draw_check
 from bondloop.hybrid.test_data import structure_of
 from bondloop.plots.realtime import latencies
 from bondloop.realtime.summary import summary_lines
-from bondloop.records.isolated_log import read_log
+from bondloop.records.isolated import read_log
 from bondloop.report.citing import cite, works_of
 from bondloop.report.figures import compared, figures_of
 from bondloop.report.literature import WORKS
