@@ -82,6 +82,21 @@ def test_it_tries_itself(built):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only", "-Ofast"])
+@pytest.mark.parametrize("program", ["loop", "rig"])
+def test_make_refuses_fast_mathematics(folder, tmp_path, flag, program):
+    """Whoever changes the options of the folder's own Makefile gets no program."""
+    copy = tmp_path / "c"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("bin"))
+    done = subprocess.run(
+        ["make", "-C", copy, f"bin/{program}", f"CFLAGS=-std=c99 {flag}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "bondloop refuses -ffast-math" in done.stderr
+    assert not (copy / "bin" / program).exists()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is an extra")
 def test_it_builds_for_arm_too(folder):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
+from bondloop.compile.c_text import REFUSAL
 from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, LOOP_CODES, SOLVERS
 from bondloop.compile.lane_text import LaneText
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Line, Plan
@@ -84,6 +85,7 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     parts = [
         f"/* {name}: {width} tests side by side. Written by bondloop; changes here are lost. */\n",
         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n",
+        REFUSAL,
         LANE_TYPES.replace("@WIDTH@", str(width)),
         LOOP_CODES,
         structures,

@@ -12,7 +12,16 @@ from bondloop.program.expression_text import Text
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Op
 
-__all__ = ["OWN", "CText"]
+__all__ = ["OWN", "REFUSAL", "CText"]
+
+REFUSAL = """\
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \\
+    || defined(__NO_SIGNED_ZEROS__) || defined(_M_FP_FAST) || (__FINITE_MATH_ONLY__ + 0)
+#error "bondloop refuses -ffast-math, -Ofast and their kin: the guard against NaN would be compiled away"
+#endif
+"""
+"""What every generated tick and ``realtime/c/finite.h`` begin with: options that let a compiler assume that
+there is no NaN take away every comparison that a NaN must fail; the others round otherwise than we do."""
 
 OWN = ("sign", "fmin", "fmax", "uniform", "normal")
 """Functions that C lacks or leaves open (which of two zeros is the smaller), so that we write them out."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
+from bondloop.compile.c_text import REFUSAL
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Plan
 from bondloop.program.collection import collection_paused
 
@@ -91,6 +92,7 @@ def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbe
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",
+        REFUSAL,
         *body.text.sources,
         fill(_PREAMBLE),
         _structures(plan),

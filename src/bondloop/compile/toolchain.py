@@ -75,6 +75,18 @@ NO_COMPILER = (
     "some hundred times slower; 'pip install ziglang' brings one"
 )
 
+_UNSAFE = re.compile(
+    r"(?:-Xclang=?)?-+(?:ffast-math|Ofast|ffinite-math-only|funsafe-math-optimizations|fassociative-math"
+    r"|freciprocal-math|fno-signed-zeros|fno-honor-(?:nans|infinities)|fapprox-func|fsingle-precision-constant"
+    r"|menable-(?:no-nans|no-infs|unsafe-fp-math)|ffp-model=(?:fast|aggressive)|ffp-contract=(?!off$).*"
+    r"|fdenormal-fp-math=(?!ieee).*|mdaz-ftz|mfpmath=387|mrecip.*|fp-model=?fast.*)|/fp:fast"
+)
+"""Options with which a NaN may pass the guard, or a result differ from other builds. The sources refuse those
+that a macro tells of, however they come in; the rest is known by name alone."""
+
+_REFUSED = "bondloop refuses"
+"""How the refusal by the sources begins: see `bondloop.compile.c_text.REFUSAL`."""
+
 _SHOWN = 4
 """Lines of the compiler's complaint that an error repeats."""
 
@@ -124,6 +136,7 @@ def compiler() -> Compiler | None:
         found = _executable(words) if words else None
         if found is None:
             raise CompileError(f"$CC is '{wanted}', which cannot be found; correct it or unset it")
+        _refuse_unsafe(words, "$CC")
         return found
     for name in ("cc", "gcc", "clang"):
         found = _executable([name])
@@ -136,11 +149,24 @@ def own_flags() -> tuple[str, ...]:
     """Return the options of ``$BONDLOOP_CFLAGS``, mostly none."""
     words = os.environ.get("BONDLOOP_CFLAGS", "")
     try:
-        return tuple(shlex.split(words))
+        given = tuple(shlex.split(words))
     except ValueError as error:
         raise CompileError(
             f"$BONDLOOP_CFLAGS is '{words}', which are no options ({error}); correct it or unset it"
         ) from None
+    _refuse_unsafe(given, "$BONDLOOP_CFLAGS")
+    return given
+
+
+def _refuse_unsafe(words: Sequence[str], where: str) -> None:
+    """Refuse options that let a NaN pass the guard, or that change results."""
+    found = next((word for word in words if _UNSAFE.fullmatch(word)), None)
+    if found is not None:
+        raise CompileError(
+            f"{where} has the option {found}, with which a compiler may assume that no value is NaN, or "
+            "round otherwise: the guard of a rig would not see a dead sensor, and runs would differ from "
+            f"rehearsals; take it out of {where}"
+        )
 
 
 def zig() -> Compiler | None:
@@ -306,6 +332,13 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
             or f"it gave no reason (exit code {done.returncode})"
         )
         name = texts[0].name if len(texts) == 1 else built.name
+        if _REFUSED in done.stderr:
+            raise CompileError(
+                f"the C compiler {shlex.join(using.command)} was called with options of fast mathematics, as "
+                f"its own macros say, so {name} was not built: with them it may assume that no value is NaN, "
+                "and the guard of a rig would not see a dead sensor; look for -ffast-math, -Ofast or "
+                "-ffinite-math-only in $CC, $BONDLOOP_CFLAGS and the compiler's configuration, and take it out"
+            )
         header = _NO_HEADER.search(done.stderr)
         if header:
             raise CompileError(

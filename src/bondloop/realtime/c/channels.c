@@ -42,7 +42,7 @@ static double calibrated(const bl_channel *c, double raw)
 
 double bl_channel_value(const bl_channel *c, double raw)
 {
-    if (!(raw >= c->low && raw <= c->high) || !isfinite(raw))
+    if (!(raw >= c->low && raw <= c->high) || !bl_is_finite(raw))
         return NAN;
     return calibrated(c, raw) - c->zero;
 }
@@ -68,7 +68,7 @@ static double solved(const bl_channel *c, double value)
 
 double bl_channel_raw(const bl_channel *c, double command)
 {
-    if (!(command >= c->least && command <= c->most) || !isfinite(command))
+    if (!(command >= c->least && command <= c->most) || !bl_is_finite(command))
         return NAN;
     const double value = command + c->zero;
     const double raw = c->raw == NULL && c->count == 2 ? (value - c->value[0])/c->value[1] : solved(c, value);
@@ -90,7 +90,7 @@ int bl_channels_open(bl_link_config *config)
             config->address, bl_lab.outputs, bl_lab.inputs, config->commands, config->measured);
     else {
         for (long i = 0; i < bl_lab.outputs; ++i)
-            if (isnan(bl_channel_raw(&bl_lab.output[i], config->safe[i]))) {
+            if (bl_is_nan(bl_channel_raw(&bl_lab.output[i], config->safe[i]))) {
                 snprintf(config->message, sizeof config->message,
                     "the safe command, %.6g %s, is beyond the limits or the range of %s at channel %s", config->safe[i]/bl_lab.output[i].one,
                     bl_lab.output[i].unit, bl_lab.output[i].name, bl_lab.output[i].at);
@@ -129,12 +129,12 @@ void bl_channels_measured(const double *raw, double *measured)
     for (long i = 0; i < bl_lab.inputs; ++i) {
         const bl_channel *c = &bl_lab.input[i];
         const double within = c->recorded ? fmin(fmax(raw[i], c->low), c->high) : raw[i]; /* fmax(NaN, x) is x */
-        double value = isnan(raw[i]) ? NAN : bl_channel_value(c, within);
-        if (!isfinite(value) && c->recorded)
+        double value = bl_is_nan(raw[i]) ? NAN : bl_channel_value(c, within);
+        if (!bl_is_finite(value) && c->recorded)
             value = held[i];
-        else if (isfinite(value) && c->keep > 0 && holds[i])
+        else if (bl_is_finite(value) && c->keep > 0 && holds[i])
             value += c->keep*(held[i] - value);
-        if (isfinite(value)) {
+        if (bl_is_finite(value)) {
             held[i] = value;
             holds[i] = 1;
         }
@@ -148,7 +148,7 @@ int bl_channels_commands(bl_link_config *config, const double *commands, double 
     for (long i = 0; i < bl_lab.outputs; ++i) {
         const bl_channel *c = &bl_lab.output[i];
         raw[i] = bl_channel_raw(c, commands[i]);
-        if (!isnan(raw[i]))
+        if (!bl_is_nan(raw[i]))
             continue;
         wrong = -1;
         if (!(commands[i] >= c->least && commands[i] <= c->most))
@@ -171,10 +171,10 @@ int bl_channels_stand(bl_link_config *config, const double *measured)
 {
     for (long i = 0; is_open && i < bl_lab.outputs + bl_lab.idles; ++i) {
         const bl_channel *c = &bl_lab.output[i];
-        if (c->feedback < 0 || !isnan(bl_channel_raw(c, measured[c->feedback])))
+        if (c->feedback < 0 || !bl_is_nan(bl_channel_raw(c, measured[c->feedback])))
             continue;
         double low = c->least, high = c->most;
-        if (isfinite(c->low) && isfinite(c->high)) {
+        if (bl_is_finite(c->low) && bl_is_finite(c->high)) {
             const double one = calibrated(c, c->low) - c->zero, other = calibrated(c, c->high) - c->zero;
             low = fmax(low, fmin(one, other));
             high = fmin(high, fmax(one, other));
@@ -191,7 +191,7 @@ void bl_channels_hold(const double *measured, double *raw)
     for (long i = 0; i < bl_lab.outputs + bl_lab.idles; ++i) {
         const bl_channel *c = &bl_lab.output[i];
         const double held_at = c->feedback < 0 ? NAN : bl_channel_raw(c, measured[c->feedback]);
-        if (!isnan(held_at))
+        if (!bl_is_nan(held_at))
             raw[i] = held_at;
     }
 }

@@ -74,7 +74,7 @@ static int unfit(const bl_interface *tick, const bl_mail *mail)
         return BL_NO_PARAMETER;
     if (tick->parameter_least[i] > tick->parameter_most[i])
         return BL_NOT_TUNABLE;
-    if (!(mail->value - mail->value == 0.0))
+    if (!bl_is_finite(mail->value))
         return BL_NOT_FINITE;
     if (mail->value < tick->parameter_least[i] || mail->value > tick->parameter_most[i]
         || (mail->value == 0.0 && tick->parameter_nonzero[i]))

@@ -108,7 +108,7 @@ int bl_guard_follow(bl_run *run)
         const long have = tick->place_measured[i];
         if (!tick->is_place[i])
             run->commands[i] = tick->safe[i];
-        else if (have >= 0 && isfinite(run->measured[have])) /* else nobody knows better than the last command */
+        else if (have >= 0 && bl_is_finite(run->measured[have])) /* else nobody knows better than the last command */
             run->commands[i] = run->measured[have];
     }
     run->retreated += 1;
@@ -129,11 +129,11 @@ void bl_guard_measured(bl_run *run)
     const size_t bytes = sizeof(double)*(size_t)tick->measured, judged = sizeof(double)*(size_t)tick->judged;
     for (long i = 0; i < tick->judged; ++i) {
         const double x = run->incoming[i];
-        if (fabs(x) <= tick->bound[i] && isfinite(x))
+        if (fabs(x) <= tick->bound[i] && bl_is_finite(x))
             continue;
         run->flags |= BL_FLAG_REFUSED;
         run->segment->counts.refused += 1;
-        if (isfinite(x))
+        if (bl_is_finite(x))
             bl_guard_trip(run, BL_CAUSE_RIG_FAULT, (uint64_t)i, x, 1);
         else /* a channel of the tick may be the cause, too: their numbers come first */
             bl_guard_trip(run, BL_CAUSE_NOT_A_NUMBER, (uint64_t)(tick->channels + i), x, 1);
@@ -151,7 +151,7 @@ int bl_guard_tick(bl_run *run)
 {
     const bl_interface *tick = run->tick;
     for (long i = 0; i < tick->commands; ++i)
-        if (!isfinite(run->channels[tick->command_at[i]]))
+        if (!bl_is_finite(run->channels[tick->command_at[i]]))
             run->status |= BL_NOT_A_NUMBER;
     if (run->status == 0) {
         if (tick->interlock_cause >= 0 && run->stage == BL_ACTIVE) {
@@ -166,8 +166,8 @@ int bl_guard_tick(bl_run *run)
     int cause = BL_CAUSE_NOT_A_NUMBER;
     uint64_t detail = 0;
     for (long i = 0; i < tick->channels; ++i)
-        if (!(fabs(run->channels[i]) <= tick->channel_bound[i] && isfinite(run->channels[i]))) {
-            cause = isfinite(run->channels[i]) ? tick->channel_cause[i] : BL_CAUSE_NOT_A_NUMBER;
+        if (!(fabs(run->channels[i]) <= tick->channel_bound[i] && bl_is_finite(run->channels[i]))) {
+            cause = bl_is_finite(run->channels[i]) ? tick->channel_cause[i] : BL_CAUSE_NOT_A_NUMBER;
             detail = (uint64_t)i;
             break;
         }
@@ -204,7 +204,7 @@ int bl_guard_place(bl_run *run)
         const long have = tick->place_measured[i], want = tick->place_channel[i];
         run->from[i] = have >= 0 && tick->is_place[i] ? run->measured[have] : tick->safe[i];
         const double apart = have >= 0 && want >= 0 ? run->measured[have] - run->channels[want] : 0.0;
-        if (isfinite(tick->place_within[i]) && !(fabs(apart) <= tick->place_within[i])) {
+        if (bl_is_finite(tick->place_within[i]) && !(fabs(apart) <= tick->place_within[i])) {
             bl_guard_trip(run, BL_CAUSE_ELSEWHERE, (uint64_t)i, apart, 0);
             return 0;
         }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "finite.h"
+
 /* Executes one tick in place and returns status bits: 0, or why its values cannot be trusted. */
 typedef int (*bl_tick_once)(double *state, const double *parameters, const double *in, double t, double k,
     double *channels);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "finite.h"
+
 /* Capabilities. */
 enum {
     BL_LINK_REAL_TIME = 1, /* can keep up with a clock */

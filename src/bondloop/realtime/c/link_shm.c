@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -338,7 +337,7 @@ static int in_session;
 static int are_finite(const double *values, long count)
 {
     for (long i = 0; i < count; ++i)
-        if (!isfinite(values[i]))
+        if (!bl_is_finite(values[i]))
             return 0;
     return 1;
 }

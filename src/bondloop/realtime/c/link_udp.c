@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <math.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sched.h>
@@ -321,7 +320,7 @@ static uint32_t stop_word(void)
 static int are_finite(const bl_packet *packet)
 {
     for (uint32_t i = 0; i < packet->count; ++i)
-        if (!isfinite(packet->values[i]))
+        if (!bl_is_finite(packet->values[i]))
             return 0;
     return 1;
 }

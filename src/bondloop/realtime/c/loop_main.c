@@ -64,7 +64,7 @@ static int set_parameter(double *values, const char *text)
             && strncmp(bl_computer->parameter_names[i], text, (size_t)(equals - text)) == 0) {
             char *end;
             values[i] = strtod(equals + 1, &end);
-            return isfinite(values[i]) && *end == '\0' && end != equals + 1 ? 0 : -1;
+            return bl_is_finite(values[i]) && *end == '\0' && end != equals + 1 ? 0 : -1;
         }
     return -1;
 }

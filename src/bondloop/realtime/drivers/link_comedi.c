@@ -65,7 +65,7 @@ static int read_wire(char *text, wire *made)
     for (char *rest = text; count < 4; ++count, ++rest) {
         char *end;
         number[count] = strtod(rest, &end);
-        if (end == rest || !isfinite(number[count]))
+        if (end == rest || !bl_is_finite(number[count]))
             return -1;
         rest = end;
         if (*rest == '\0')
@@ -170,7 +170,7 @@ static int read_file(bl_link_config *config)
 /* The first range of the board that holds the channel's own; 0 where it has none. */
 static unsigned range_for(int part, const wire *w, int ranges)
 {
-    for (int i = 0; i < ranges && w->known != NULL && isfinite(w->known->low) && isfinite(w->known->high); ++i) {
+    for (int i = 0; i < ranges && w->known != NULL && bl_is_finite(w->known->low) && bl_is_finite(w->known->high); ++i) {
         const comedi_range *volts = comedi_get_range(board, (unsigned)part, w->channel, (unsigned)i);
         if (volts != NULL && volts->min <= w->known->low && volts->max >= w->known->high)
             return (unsigned)i;

@@ -142,7 +142,7 @@ static int read_all(double *measured)
             hold[i] = NAN;
         bl_channels_hold(measured, hold);
         for (long i = 0; i < bl_lab.outputs + bl_lab.idles; ++i)
-            if (!isnan(hold[i]))
+            if (!bl_is_nan(hold[i]))
                 (void)bl_field_put(outs[i].at, bl_lab.output[i].type, 0, hold[i]); /* what does not fit leaves rest */
     }
     return BL_LINK_FRESH;
@@ -154,7 +154,7 @@ static int put_commands(const double *commands)
     double wanted[BL_MOST_CHANNELS];
     int wrong = bl_channels_commands(loop, commands, wanted);
     for (long i = 0; i < bl_lab.outputs; ++i)
-        if (!isnan(wanted[i]) && bl_field_put(outs[i].at, bl_lab.output[i].type, 0, wanted[i])) {
+        if (!bl_is_nan(wanted[i]) && bl_field_put(outs[i].at, bl_lab.output[i].type, 0, wanted[i])) {
             bl_link_fault(loop, BL_FAULT_OUTPUT, "%s: %.6g does not fit into its field", bl_lab.output[i].name, wanted[i]);
             wrong = -1;
         }

@@ -7,7 +7,6 @@
  * started in `open`, so that a cycle only converts; outputs stay as they are until the first command.
  */
 #define _GNU_SOURCE
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ static int count_one(bl_link_config *config, TaskHandle task, long count, const 
 
 static double bounded(double end, double otherwise)
 {
-    return isfinite(end) ? end : otherwise;
+    return bl_is_finite(end) ? end : otherwise;
 }
 
 /* One task of all channels of a kind, in their order; 0 or an error. */
@@ -180,7 +179,7 @@ static int write_all(const double *commands)
     double wanted[BL_MOST_CHANNELS];
     int wrong = bl_channels_commands(loop, commands, wanted);
     for (long i = 0; i < bl_lab.outputs; ++i) {
-        if (!isnan(wanted[i]))
+        if (!bl_is_nan(wanted[i]))
             out[i] = wanted[i]; /* else it is held */
         else if (!commanded)
             return BL_LINK_LOST; /* what it is at is not known */

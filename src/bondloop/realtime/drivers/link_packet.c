@@ -11,7 +11,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -324,7 +323,7 @@ static int link_exchange(const double *commands, double *measured, bl_link_count
         double wanted[BL_MOST_CHANNELS];
         wrong |= bl_channels_commands(loop, commands, wanted);
         for (long i = 0; i < bl_lab.outputs; ++i)
-            if (!isnan(wanted[i]))
+            if (!bl_is_nan(wanted[i]))
                 out[i] = wanted[i]; /* else it is held */
         commanded = 1;
         counts->sent += 1;
