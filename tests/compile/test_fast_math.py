@@ -36,8 +36,8 @@ TELLING = {
     "clang": ("-ffast-math", "-Ofast", "-ffinite-math-only", "-ffp-model=fast"),
 }
 SILENT = (
-    "-fno-honor-nans", "-fno-honor-infinities", "-fassociative-math", "-fno-signed-zeros",
-    "-ffp-contract=fast", "-ffp-contract=on", "-fsingle-precision-constant", "-mfpmath=387", "-mdaz-ftz", "-menable-no-nans",
+    "-fno-honor-nans", "-fno-honor-infinities", "-fassociative-math", "-fno-signed-zeros", "-menable-no-nans",
+    "-ffp-contract=fast", "-ffp-contract=on", "-fsingle-precision-constant", "-mfpmath=387", "-mdaz-ftz",
 )  # fmt: skip
 ROUTES = [(name, flag) for name in TELLING if name in COMPILERS for flag in TELLING[name]]
 

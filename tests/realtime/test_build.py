@@ -140,8 +140,6 @@ def test_ticks_that_do_not_fit():
         Tick("swapped", PERIOD, T, K, (FORCE, LOAD), {}, {}, (), sent, {}, (FORCE,))
     with pytest.raises(InputError, match="did you mean 'command'"):
         computer_ends(make_computer(), safe={"comand": 1.0})
-    with pytest.raises(InputError, match="unknown measured value"):
-        computer_ends(make_computer(), bounds={"force": 1.0})
     with pytest.raises(InputError, match=r"unknown measured value 'measured\.velocity'"):
         build_rig(make_rig(), measured=["measured.velocity"])
     with pytest.raises(InputError, match="takes the commands command; the loop sends"):

@@ -337,7 +337,7 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
                 f"the C compiler {shlex.join(using.command)} was called with options of fast mathematics, as "
                 f"its own macros say, so {name} was not built: with them it may assume that no value is NaN, "
                 "and the guard of a rig would not see a dead sensor; look for -ffast-math, -Ofast or "
-                "-ffinite-math-only in $CC, $BONDLOOP_CFLAGS and the compiler's configuration, and take it out"
+                "-ffinite-math-only in $CC, $BONDLOOP_CFLAGS and the compiler's configuration; take it out"
             )
         header = _NO_HEADER.search(done.stderr)
         if header:

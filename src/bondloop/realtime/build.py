@@ -66,7 +66,6 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     *,
     rig: Tick | None = None,
     safe: Mapping[str, float] | None = None,
-    bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
     rate: float = math.inf,
     drivers: Sequence[Path] = (),
@@ -86,8 +85,6 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
         The rig's tick, to link in for ``loopback://``.
     safe
         Commands of the safe state by name; 0 for those not named.
-    bounds
-        Largest believable magnitudes of measured values by name.
     within
         How far from where the test begins the rig may stand at the start, in m.
     rate
@@ -104,7 +101,7 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     includes
         Folders of headers that the drivers need and the compiler does not know.
     """
-    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within, rate, channels)
+    sources, large = _loop_files(tick, rig, safe, drivers, about, within, rate, channels)
     return _built(sources, f"{tick.name}-loop", large, libraries, includes)
 
 
@@ -129,7 +126,6 @@ def build_pair(
     rig: Tick,
     *,
     safe: Mapping[str, float] | None = None,
-    bounds: Mapping[str, float] | None = None,
     drivers: Sequence[Path] = (),
     about: Mapping[str, object] | None = None,
 ) -> Programs:
@@ -139,12 +135,12 @@ def build_pair(
     ----------
     computer, rig
         The ticks of both.
-    safe, bounds, drivers, about
+    safe, drivers, about
         As for `build_loop`.
     """
     ends = computer_ends(computer)
     return Programs(
-        build_loop(computer, rig=rig, safe=safe, bounds=bounds, drivers=drivers, about=about),
+        build_loop(computer, rig=rig, safe=safe, drivers=drivers, about=about),
         build_rig(rig, commands=ends.commands, measured=ends.measured),
     )
 
@@ -154,7 +150,6 @@ def loop_sources(  # noqa: PLR0913 - each says one thing of the loop
     *,
     rig: Tick | None = None,
     safe: Mapping[str, float] | None = None,
-    bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
     rate: float = math.inf,
     drivers: Sequence[Path] = (),
@@ -165,10 +160,10 @@ def loop_sources(  # noqa: PLR0913 - each says one thing of the loop
 
     Parameters
     ----------
-    tick, rig, safe, bounds, within, rate, drivers, about, channels
+    tick, rig, safe, within, rate, drivers, about, channels
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, bounds, drivers, about, within, rate, channels)[0]
+    return _loop_files(tick, rig, safe, drivers, about, within, rate, channels)[0]
 
 
 def rig_sources(
@@ -188,7 +183,6 @@ def _loop_files(  # noqa: PLR0913, PLR0917 - as above
     tick: Tick,
     rig: Tick | None,
     safe: Mapping[str, float] | None,
-    bounds: Mapping[str, float] | None,
     drivers: Sequence[Path],
     about: Mapping[str, object] | None,
     within: float,
@@ -199,9 +193,7 @@ def _loop_files(  # noqa: PLR0913, PLR0917 - as above
     if channels is not None:
         tick, wiring = wire(channels, tick)
     recorded = 0 if wiring is None else wiring.recorded
-    ends = computer_ends(
-        tick, safe=safe, bounds=bounds, within=within, rate=rate, about=about, recorded=recorded
-    )
+    ends = computer_ends(tick, safe=safe, within=within, rate=rate, about=about, recorded=recorded)
     files = _hand_written(_LOOP) | {"channels_table.c": channels_c(wiring)}
     schemes = list(LINKS)
     for path in drivers:

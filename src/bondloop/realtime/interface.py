@@ -53,8 +53,6 @@ class Ends:
         Their indices among the tick's channels or inputs.
     safe
         Commands in the safe state.
-    bound
-        Largest believable magnitude of each measured value.
     within
         How far from where the test begins the rig may stand at the start, in m.
     rate
@@ -69,7 +67,6 @@ class Ends:
     command_at: tuple[int, ...]
     measured_at: tuple[int, ...]
     safe: tuple[float, ...] = ()
-    bound: tuple[float, ...] = ()
     within: float = math.inf
     rate: float = math.inf
     about: Mapping[str, object] = field(default_factory=dict)
@@ -85,7 +82,6 @@ def computer_ends(
     tick: Tick,
     *,
     safe: Mapping[str, float] | None = None,
-    bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
     rate: float = math.inf,
     about: Mapping[str, object] | None = None,
@@ -99,8 +95,6 @@ def computer_ends(
         Its inputs are the tabulated signals and then the measured values.
     safe
         Commands of the safe state by name; 0 for those not named.
-    bounds
-        Largest believable magnitudes of measured values by name; any finite value where there is none.
     within
         How far from where the test begins the rig may stand at the start, in m.
     rate
@@ -116,10 +110,9 @@ def computer_ends(
     names = [v.name for v in tick.inputs]
     tables = len(names) - len(measured)
     channels = [c.name for c in tick.channels]
-    for kind, known, given in (("command", commands, safe or {}), ("measured value", measured, bounds or {})):
-        for name in given:
-            if name not in known:
-                raise InputError(unknown_name(kind, name, known, tick.name))
+    for name in safe or {}:
+        if name not in commands:
+            raise InputError(unknown_name("command", name, commands, tick.name))
     return Ends(
         tick,
         tuple(commands),
@@ -127,7 +120,6 @@ def computer_ends(
         tuple(channels.index(n) for n in commands),
         tuple(range(tables, len(names))),
         tuple(float((safe or {}).get(n, 0.0)) for n in commands),
-        tuple(float((bounds or {}).get(n, math.inf)) for n in measured),
         within,
         rate,
         dict(about or {}),
@@ -166,7 +158,6 @@ def rig_ends(
         tuple(inputs.index(n) for n in commands),
         tuple(channels.index(n) for n in measured),
         (0.0,) * len(commands),
-        (math.inf,) * len(measured),
     )
 
 
@@ -238,7 +229,6 @@ def _table(role: str, ends: Ends) -> str:
         "parameter_least": [allowed(tick, v)[0] for v in tick.parameters],
         "parameter_most": [allowed(tick, v)[1] for v in tick.parameters],
         "safe": list(ends.safe),
-        "bound": list(ends.bound),
         "place_within": [ends.within] * len(ends.commands),
         "command_rate": [ends.rate] * len(ends.commands),
         "channel_bound": [tick.bounds.get(n, math.inf) for n in channels],
@@ -300,7 +290,6 @@ def _table(role: str, ends: Ends) -> str:
         "signature": f"{ends.signature}u",
         "tables": tables,
         "safe": f"{role}_safe",
-        "bound": f"{role}_bound",
         "measured_channel": f"{role}_measured_channel",
         "channel_bound": f"{role}_channel_bound",
         "channel_cause": f"{role}_channel_cause",

@@ -129,14 +129,12 @@ void bl_guard_measured(bl_run *run)
     const size_t bytes = sizeof(double)*(size_t)tick->measured, judged = sizeof(double)*(size_t)tick->judged;
     for (long i = 0; i < tick->judged; ++i) {
         const double x = run->incoming[i];
-        if (fabs(x) <= tick->bound[i] && bl_is_finite(x))
+        if (bl_is_finite(x)) /* how large a number may be is for the limits of the test: the tick judges it at once */
             continue;
         run->flags |= BL_FLAG_REFUSED;
         run->segment->counts.refused += 1;
-        if (bl_is_finite(x))
-            bl_guard_trip(run, BL_CAUSE_RIG_FAULT, (uint64_t)i, x, 1);
-        else /* a channel of the tick may be the cause, too: their numbers come first */
-            bl_guard_trip(run, BL_CAUSE_NOT_A_NUMBER, (uint64_t)(tick->channels + i), x, 1);
+        /* A channel of the tick may be the cause, too: their numbers come first. */
+        bl_guard_trip(run, BL_CAUSE_NOT_A_NUMBER, (uint64_t)(tick->channels + i), x, 1);
         return;
     }
     if (run->options->frozen > 0 && tick->judged > 0 && run->stage == BL_ACTIVE) {

@@ -1,4 +1,4 @@
-/* What a running loop keeps, and the guard over it: beliefs about measured values, trips, the way to safety. */
+/* What a running loop keeps, and the guard over it: what is let in of what is measured, trips, the way to safety. */
 #ifndef BL_GUARD_H
 #define BL_GUARD_H
 

@@ -42,7 +42,6 @@ typedef struct {
     long tables;              /* tabulated signals: the first so many inputs */
     const char *const *command_names, *const *measured_names; /* [commands], [measured] */
     const double *safe;       /* [commands] what the rig gets in the safe state */
-    const double *bound;      /* [measured] largest believable magnitude; infinity: any finite value */
     const long *measured_channel; /* [measured] channel of the same name, or -1 */
     const double *channel_bound; /* [channels] largest allowed magnitude; infinity: none */
     const int *channel_cause;    /* [channels] cause of a trip when it is passed */

@@ -38,7 +38,6 @@ enum {
     BL_CAUSE_LINK_LOST = 10,
     BL_CAUSE_OVERRUN = 11,
     BL_CAUSE_SUPERVISOR_LOST = 12,
-    BL_CAUSE_RIG_FAULT = 13,
     BL_CAUSE_EMERGENCY_STOP = 14,
     BL_CAUSE_STOOD_STILL = 15,
     BL_CAUSE_RECORD_LOST = 16, /* given by the supervisor */
@@ -156,7 +155,7 @@ typedef struct {
     uint64_t state, cause;
     int64_t cause_cycle, cause_step;
     uint64_t cause_detail; /* index of the channel, and of a measured value that is no number, behind those; of the
-                              measured value (rig fault) or the command (command rate, elsewhere); of others, a count */
+                              command (command rate, elsewhere); of others, a count */
     double cause_value;
     bl_counts counts;
     bl_link_counts link;
