@@ -145,7 +145,7 @@ def build_pair(
     )
 
 
-def loop_sources(  # noqa: PLR0913 - each says one thing of the loop
+def loop_sources(
     tick: Tick,
     *,
     rig: Tick | None = None,
@@ -179,7 +179,7 @@ def rig_sources(
     return _rig_files(rig_ends(tick, commands, measured))[0]
 
 
-def _loop_files(  # noqa: PLR0913, PLR0917 - as above
+def _loop_files(
     tick: Tick,
     rig: Tick | None,
     safe: Mapping[str, float] | None,

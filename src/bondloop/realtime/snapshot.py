@@ -154,7 +154,7 @@ class Snapshot:
         Of a trip: its number (0: none), when, what was found, the limit that it passed, where, and the unit
         of both numbers; None and an empty text where that is not known.
     missed, late
-        Deadlines that passed without a cycle, and cycles that ended too late.
+        Deadlines that passed without a cycle, and cycles that ended too late, while the rig was moved.
     counts, link
         Counters of the executive and of the link, by name.
     heartbeat

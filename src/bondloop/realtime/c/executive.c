@@ -181,6 +181,12 @@ static int give(bl_run *run, const bl_link *link, int came, int was)
     return came;
 }
 
+/* Whether the rig is being moved, or might be: what is late or missed at other times harms nobody, and is not counted. */
+static int moves(const bl_run *run)
+{
+    return run->stage == BL_ACTIVE || run->stage == BL_RETREAT;
+}
+
 /* A cycle that ended, or even began, after its deadline. */
 static void overrun(bl_run *run, int is_late)
 {
@@ -189,10 +195,11 @@ static void overrun(bl_run *run, int is_late)
         return;
     }
     run->late += 1;
+    if (!moves(run))
+        return;
     run->flags |= BL_FLAG_OVERRUN;
     run->segment->counts.overruns += 1;
-    const int moves = run->stage == BL_ACTIVE || run->stage == BL_RETREAT; /* else nobody minds */
-    if (moves && run->options->overrun_limit > 0 && run->late >= run->options->overrun_limit)
+    if (run->options->overrun_limit > 0 && run->late >= run->options->overrun_limit)
         bl_guard_trip(run, BL_CAUSE_OVERRUN, (uint64_t)run->late, 0, 1);
 }
 
@@ -226,7 +233,7 @@ static void run_cycles(bl_run *run, const bl_link *link)
         }
         if (missed > o->catch_up || run->stage != BL_ACTIVE) { /* else the ticks that are due follow at once */
             planned += missed*period;
-            s->counts.missed += (uint64_t)missed;
+            s->counts.missed += moves(run) ? (uint64_t)missed : 0;
         }
         bl_listen(run, began);
         int64_t received = began;

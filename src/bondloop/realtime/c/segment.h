@@ -128,8 +128,8 @@ typedef struct {
 
 typedef struct {
     uint64_t cycles, steps;
-    uint64_t overruns;      /* cycles that ended after their deadline */
-    uint64_t missed;        /* deadlines that passed without a cycle of their own */
+    uint64_t overruns;      /* cycles that ended after their deadline, while the rig was moved: active, retreat */
+    uint64_t missed;        /* deadlines that passed without a cycle of their own, while the rig was moved */
     uint64_t held;          /* commands held because they came too late */
     uint64_t refused;       /* measurements that were not believed */
     uint64_t stale;         /* cycles without a new measurement */
