@@ -23,16 +23,18 @@ __all__ = [
     "STATES",
     "VERSION",
     "WHO",
+    "WORDS",
     "slot_type",
 ]
 
 MAGIC = b"BLRING01"
-VERSION = 4
+VERSION = 5
 BINS = 640
 MAILS = 64
 EVENTS = 1024
 BATCH = 16
 WHO = 32
+WORDS = 32768
 MAIL_KEY = 0x626F6E646C6F6F70
 
 STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
@@ -152,7 +154,7 @@ HEADER = np.dtype(
         *((name, "<u8") for name in ("events_written", "run", "armed")),
         ("step", "<i8"),
         ("emulated", "<u8"),
-        ("spare1", "<u8", (1,)),
+        ("tells_stop", "<u8"),
         ("wake", _HISTOGRAM),
         ("busy", _HISTOGRAM),
         ("exchange", _HISTOGRAM),
@@ -166,6 +168,8 @@ HEADER = np.dtype(
         ("events", EVENT, (EVENTS,)),
         ("fault_words", "S128"),
         ("recording_words", "S128"),
+        ("session_words", f"S{WORDS}"),
+        ("preflight_words", f"S{WORDS}"),
     ]
 )
 

@@ -49,6 +49,7 @@ static int print_layout(void)
     ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
     ROW(mail_given), ROW(stops), ROW(operator_ns), ROW(mail), ROW(parameters_at), ROW(events_written), ROW(run);
     ROW(armed), ROW(step), ROW(emulated), ROW(events), ROW(fault_words), ROW(recording_words);
+    ROW(tells_stop), ROW(session_words), ROW(preflight_words);
     printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu, \"event_size\": %zu}\n", sizeof(bl_segment),
         sizeof(bl_slot), sizeof(bl_mail), sizeof(bl_event));
     return 0;
@@ -242,6 +243,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
         const bl_demands demands = {.priority = paced ? (int)given->priority : 0, .cpu = (int)given->cpu, .lock = lock};
         const bl_granted granted = bl_platform(&demands, "loop");
         segment->emulated = config.emulated || (link->capabilities & BL_LINK_EMULATED) != 0;
+        segment->tells_stop = config.tells_stop != 0;
         segment->counts.fifo = (uint64_t)granted.fifo;
         segment->counts.locked = (uint64_t)granted.locked;
         segment->counts.pinned = (uint64_t)granted.pinned;

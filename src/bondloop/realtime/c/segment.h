@@ -20,11 +20,12 @@
 #include "link.h"
 
 #define BL_MAGIC "BLRING01"
-#define BL_LAYOUT 4
+#define BL_LAYOUT 5
 #define BL_BINS 640
 #define BL_MAILS 64
 #define BL_EVENTS 1024
 #define BL_WHO 32 /* bytes of a name */
+#define BL_WORDS 32768 /* bytes of what processes tell each other */
 
 /* Lifecycle. */
 enum { BL_UNCONFIGURED, BL_INACTIVE, BL_ACTIVE, BL_RETREAT, BL_SAFE, BL_FINALIZED };
@@ -165,7 +166,7 @@ typedef struct {
     uint64_t armed; /* whether a START would be obeyed */
     int64_t step;   /* number of the next tick of this run */
     uint64_t emulated; /* whether the rig is a model, by its own word */
-    uint64_t spare1[1];
+    uint64_t tells_stop; /* whether the link tells of the emergency stop at the rig */
     bl_histogram wake, busy, exchange;
     /* Written by the supervisor. */
     uint64_t spare2[4];
@@ -179,6 +180,9 @@ typedef struct {
     bl_event events[BL_EVENTS]; /* event i lies at i % BL_EVENTS */
     char fault_words[128]; /* written by the loop: what the rig's controller says of the fault that is the cause */
     char recording_words[128]; /* written by the supervisor: what is wrong with the record; empty: all is well */
+    /* JSON behind its checksum (segment_words.py); the loop reads neither. */
+    char session_words[BL_WORDS];   /* written by the supervisor: check, record, self-test, list of the laboratory */
+    char preflight_words[BL_WORDS]; /* written by who arms: what was confirmed, by whom, with what was observed */
 } bl_segment;
 
 /* Creates the segment; NULL with a message if that fails. */
