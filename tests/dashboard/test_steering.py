@@ -183,8 +183,9 @@ def test_a_trip_comes_through_though_another_process_keeps_the_mailbox(server, l
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             assert holder.stdout.readline() == "held\n"
             assert "locked" in talk.ask("set", values={"stiffness": 350.0})["error"]
-            assert "stop instead of trip" in talk.ask("trip")["done"]
-            talk.until(lambda _: talk.status["loop"]["state"] in ("retreat", "safe", "finalized"))
+            assert talk.ask("trip")["done"] == "trip"
+            talk.until(lambda _: talk.status["loop"]["state"] in ("retreat", "safe"))
+            assert loop.status().cause == 9
             holder.stdin.close()
 
 

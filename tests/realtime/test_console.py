@@ -19,6 +19,7 @@ from bondloop.realtime.build import build_pair
 from bondloop.realtime.event_log import EventLog
 from bondloop.realtime.layout import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
 from bondloop.realtime.recorder import Recorder
+from bondloop.realtime.stop_requests import REQUESTS
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_events
 from bondloop.safety import Cause
@@ -125,7 +126,7 @@ def test_whatever_is_asked_for_a_model_knows_what_becomes_of_it(start, arm, comm
             obeyed = ticket.wait(60)
             assert obeyed == (not any(expected)), (command, ticket)
             until(lambda: console.snapshot().state == model.state)
-            events = [e for e in log.events() if e.mail]
+            events = [e for e in log.events() if e.mail or e.kind in REQUESTS]
             assert [e.refused for e in events] == [REFUSALS[n] for n in expected]
             assert {e.who for e in events} == {"ada"}
             shown = console.snapshot()

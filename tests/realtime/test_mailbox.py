@@ -105,7 +105,7 @@ def test_mailboxes_of_one_process_take_turns(loop):
         with loop.mailbox._turn(time.monotonic() + 10):
             third.close()  # whose end must not unlock it for the others
             with pytest.raises(InputError, match=r"keeps the mailbox of .* locked"):
-                other.trip(patience=0.05)
+                other.set("stiffness", 300.0)
         number = other.set("stiffness", 300.0)
         until(lambda: loop.mailbox.taken(number))
     is_obeyed(loop)

@@ -63,19 +63,12 @@ class Hands:
 
     def retreat(self, console: Console, who: str) -> None:
         """Bring the rig to rest, without waiting for it."""
-        self._all.submit(_retreat, console, who)
+        console.retreat(who)
 
     def close(self) -> None:
         """Give no more."""
         for hand in (self._all, self._trip):
             hand.shutdown(wait=False, cancel_futures=True)
-
-
-def _retreat(console: Console, who: str) -> None:
-    try:
-        console.retreat(who)
-    except InputError:  # somebody holds the mailbox: a stop needs none
-        console.stop(who)
 
 
 def is_old(seen: Any, now: float) -> bool:

@@ -138,7 +138,7 @@ class ClockedRig(FollowingRig):
     def _watch(self, why: str) -> None:
         """Wait until the loop has brought the rig to rest, and note why it did."""
         until = time.monotonic() + SILENCE + float(getattr(self.test.interlock, "retreat", 1.0)) + 60.0
-        asked = int(self._mailbox.segment.header["stops"][0]) or self._ring.status().counts["stops"]
+        asked = self._mailbox.requests("stop")[0] or self._ring.status().counts["stops"]
         while self._ring.state in ("active", "retreat") and time.monotonic() < until:
             if self._ring.state == "active":
                 self._mailbox.stop(SERVED)

@@ -6,19 +6,19 @@ hold the loop up; a console that is killed leaves nothing behind.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bondloop.errors import BondloopError, InputError
+from bondloop.errors import InputError
 from bondloop.realtime.event_log import EventLog
 from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.ring import Ring, Status
-from bondloop.realtime.shared import FOLDER, PREFIX, Segment, is_alive
+from bondloop.realtime.shared import Segment, is_alive
 from bondloop.realtime.snapshot import Event, ShownChannel, ShownParameter, Snapshot
+from bondloop.realtime.stop_requests import REQUESTS, Request, living_loops
 from bondloop.realtime.ticket import Ticket
 from bondloop.realtime.trip_details import cause_unit, found_channel, passed_limit
 from bondloop.safety.causes import Cause, limit_name
@@ -43,8 +43,6 @@ OF_THE_TICK = frozenset(
 """Causes that the tick's own interlock finds; the executive finds some of them too."""
 FAULTS = (Cause.CONTROLLER_FAULT,)
 """Causes of which the rig's controller has something to say."""
-HASTE = 0.05
-"""Seconds that a trip waits for other writers of the mailbox."""
 KEPT = 4096
 """Commands whose outcomes are kept."""
 NO_SPAN = (
@@ -75,6 +73,7 @@ class Console:
         self._rows = Ring(segment)
         self._log, self._answers = EventLog(segment), EventLog(segment)
         self._outcomes: dict[int, str] = {}
+        self._refusals: dict[str, str] = {}
         self._tripped: tuple[int, int, tuple[float | None, float | None, str]] = (0, 0, (None, None, ""))
         self.period = float(segment.metadata.get("period", self._rows.period))
 
@@ -95,14 +94,7 @@ class Console:
     @staticmethod
     def segments() -> list[str]:
         """Return the names of the loops that live on this machine."""
-        living = []
-        for path in sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else ():
-            if path.name.startswith(f"{PREFIX}link-"):
-                continue
-            with contextlib.suppress(BondloopError, OSError, ValueError), Segment(path.name) as segment:
-                if is_alive(segment):
-                    living.append(path.name)
-        return living
+        return living_loops()
 
     # ---------------------------------------------------------------- looking
 
@@ -270,6 +262,16 @@ class Console:
         """Rows written so far."""
         return self._rows.written
 
+    def beat_page(self, attached: bool = True) -> None:
+        """Say that a page shows this loop and that its server turns; see ``page_loss`` of `HybridTest`.
+
+        Parameters
+        ----------
+        attached
+            False: it lets go of the loop, and its silence means nothing from here on.
+        """
+        self.segment.header["page_ns"][0] = time.monotonic_ns() if attached else 0
+
     def beat(self) -> None:
         """Say that an operator is there; see `LoopOptions.operator_loss`."""
         self.segment.header["operator_ns"][0] = time.monotonic_ns()
@@ -378,7 +380,7 @@ class Console:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        return self._sent("retreat", self.mailbox.retreat(who))
+        return self._requested("retreat", self.mailbox.retreat(who))
 
     def stop(self, who: str = "") -> Ticket:
         """End the test: to the safe position, then the loop ends. It needs no mailbox.
@@ -388,31 +390,17 @@ class Console:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        before = int(self.segment.header["counts"]["stops"][0])
-        self.mailbox.stop(who)
-        return Ticket("stop", lambda: "" if self._stopped(before) else None)
-
-    def _stopped(self, before: int) -> bool:
-        header = self.segment.header
-        return int(header["counts"]["stops"][0]) > before or self._rows.state == "finalized"
+        return self._requested("stop", self.mailbox.stop(who))
 
     def trip(self, who: str = "") -> Ticket:
-        """Trip: bring the rig to its safe state, with the operator as the cause.
-
-        Where another process keeps the mailbox the loop is stopped instead, which needs none: the rig goes to
-        the same safe position, and the ticket says so.
+        """Trip: bring the rig to its safe state, with the operator as the cause. It needs no mailbox.
 
         Parameters
         ----------
         who
             For the log; at most 32 bytes of it are kept.
         """
-        try:
-            return self._sent("trip", self.mailbox.trip(who=who, patience=HASTE))
-        except InputError as error:
-            stop = self.stop(who)
-            stop.words = f"stop instead of trip ({error})"
-            return stop
+        return self._requested("trip", self.mailbox.trip(who=who))
 
     def reset(self, who: str = "") -> Ticket:
         """Leave the safe state: the loop is inactive again, as at the beginning.
@@ -441,15 +429,34 @@ class Console:
     def _sent(self, words: str, number: int) -> Ticket:
         return Ticket(words, lambda: self._outcome(number), number)
 
-    def _outcome(self, number: int) -> str | None:
-        """Return what the log says of a command: None for nothing yet, empty where it was obeyed."""
-        ended = self._rows.state == "finalized" or not is_alive(self.segment)  # before the log is read
+    def _requested(self, kind: Request, count: int) -> Ticket:
+        """Return a ticket of what needs no mailbox; a loop that has ended moves nothing any more."""
+
+        def outcome() -> str | None:
+            if self.mailbox.requests(kind)[1] >= count:
+                self._read_answers()
+                return self._refusals.get(kind, "")
+            return "" if self._ended() else None
+
+        return Ticket(kind, outcome)
+
+    def _ended(self) -> bool:
+        return self._rows.state == "finalized" or not is_alive(self.segment)
+
+    def _read_answers(self) -> None:
         for event in self._answers.events():
             if event.mail:
                 words = f"{event.name}: {event.refused}" if event.name and event.refused else event.refused
                 self._outcomes[event.mail] = words
+            elif event.kind in REQUESTS:
+                self._refusals[event.kind] = event.refused
         for old in list(self._outcomes)[:-KEPT]:
             del self._outcomes[old]
+
+    def _outcome(self, number: int) -> str | None:
+        """Return what the log says of a command: None for nothing yet, empty where it was obeyed."""
+        ended = self._ended()  # before the log is read
+        self._read_answers()
         if number in self._outcomes:
             return self._outcomes[number]
         if any(known > number for known in self._outcomes):

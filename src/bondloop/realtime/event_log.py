@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventLog", "named"]
 
-NOT_MAILED = (2, 100, 101)
+NOT_MAILED = (2, 4, 8, 100, 101)
 """Kinds of events that no command has, so that none can pass for them in the log."""
 
 

@@ -15,7 +15,6 @@ __all__ = [
     "EVENT_KINDS",
     "FLAGS",
     "HEADER",
-    "MAGIC",
     "MAIL",
     "MAILS",
     "MAIL_KEY",
@@ -27,8 +26,7 @@ __all__ = [
     "slot_type",
 ]
 
-MAGIC = b"BLRING01"
-VERSION = 5
+VERSION = 6
 BINS = 640
 MAILS = 64
 EVENTS = 1024
@@ -53,6 +51,8 @@ FLAGS = {
     "fault": 512,
 }
 """Bits of the flags of a sample."""
+
+REQUEST = np.dtype([("count", "<u8"), ("cause", "<u8"), ("who", f"S{WHO}"), ("heard", "<u8")])
 
 MAIL = np.dtype(
     [
@@ -126,16 +126,18 @@ _LINK = np.dtype(
 HEADER = np.dtype(
     [
         ("magic", "S8"),
+        ("version", "<u8"),
+        ("loop_pid", "<i8"),
+        ("requests", REQUEST, (3,)),
         *(
             (name, "<u8")
             for name in (
-                *("version", "header_bytes", "metadata_at", "metadata_bytes"),
+                *("header_bytes", "metadata_at", "metadata_bytes"),
                 *("slots_at", "slot_bytes", "slots", "channels"),
             )
         ),
         ("period_ns", "<i8"),
         ("realtime_offset_ns", "<i8"),
-        ("loop_pid", "<i8"),
         ("lock_step", "<u8"),
         ("mails", "<u8"),
         ("parameters_at", "<u8"),
@@ -161,9 +163,8 @@ HEADER = np.dtype(
         ("spare2", "<u8", (4,)),
         ("supervisor_ns", "<i8"),
         ("mail_given", "<u8"),
-        ("stops", "<u8"),
         ("operator_ns", "<i8"),
-        ("stopped_by", f"S{WHO}"),
+        ("page_ns", "<i8"),
         ("mail", MAIL, (MAILS,)),
         ("events", EVENT, (EVENTS,)),
         ("fault_words", "S128"),

@@ -1,9 +1,9 @@
-"""Commands to the loop: start, stop, set a parameter, trip, reset.
+"""Commands to the loop: arm, start, set a parameter, reset; and trip, retreat, stop, which need no mailbox.
 
 The mailbox is a small ring in the telemetry segment that only the loop empties, a bounded number of commands
 per tick. Writers take turns: threads that share a mailbox by a lock, mailboxes, of one process too, by a
-record lock on the segment; neither is waited for longer than `PATIENCE`. Stopping is no command of the ring
-but a word of its own, which needs no lock.
+record lock on the segment; neither is waited for longer than `PATIENCE`. What brings the rig to rest is
+no command of the ring: see `bondloop.realtime.stop_requests`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import Range, number
-from bondloop.realtime.layout import BATCH, MAIL, MAIL_KEY, MAILS, WHO
+from bondloop.program.ranges import Range
+from bondloop.realtime.layout import BATCH, MAIL, MAIL_KEY, MAILS
 from bondloop.realtime.shared import Segment, fence
+from bondloop.realtime.stop_requests import Request, counts, name_bytes, request
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +38,7 @@ __all__ = ["Mailbox"]
 PATIENCE = 1.0
 """Seconds to wait for other writers, and for room."""
 
-_START, _SET, _TRIP, _RESET, _ARM, _RETREAT = 1, 3, 4, 5, 7, 8
+_START, _SET, _RESET, _ARM = 1, 3, 5, 7
 
 
 class Mailbox:
@@ -86,7 +87,7 @@ class Mailbox:
         """
         return self._send(_START, who=who)
 
-    def stop(self, who: str = "") -> None:
+    def stop(self, who: str = "") -> int:
         """End the test: the command goes to its safe value, then the loop ends. It waits for nobody.
 
         Parameters
@@ -94,9 +95,7 @@ class Mailbox:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        self.segment.header["stopped_by"][0] = _name(who)
-        # Two at once may count as one: either stops.
-        self.segment.header["stops"][0] += 1
+        return request(self.segment.file, "stop", who)
 
     def set(self, parameter: str, value: float, who: str = "") -> int:
         """Change a parameter of the tick, within its range: a switch, a set point, a gain.
@@ -135,11 +134,8 @@ class Mailbox:
             mails.append((_SET, index, allowed.check(value, parameter)))
         return self._send_all(mails, who)
 
-    def trip(self, cause: int = 9, who: str = "", patience: float | str = PATIENCE) -> int:
-        """Trip: bring the rig to its safe state, with a cause (9: the operator).
-
-        Where another writer keeps the mailbox for longer than `patience` seconds it is an `InputError`; a
-        stop, which needs no mailbox, brings the rig to its safe state too.
+    def trip(self, cause: int = 9, who: str = "") -> int:
+        """Trip: bring the rig to its safe state, with a cause (9: the operator). It waits for nobody.
 
         Parameters
         ----------
@@ -147,20 +143,28 @@ class Mailbox:
             Number of a `Cause`.
         who
             For the log; at most 32 bytes of it are kept.
-        patience
-            In s.
         """
-        return self._send_all([(_TRIP, 0, float(cause))], who, number(patience, "patience", "s"))
+        return request(self.segment.file, "trip", who, cause)
 
     def retreat(self, who: str = "") -> int:
-        """Bring the rig to its safe state and stay there until reset or stopped, without a trip.
+        """Bring the rig to its safe state, to stay there until reset or stopped, without a trip.
 
         Parameters
         ----------
         who
             For the log; at most 32 bytes of it are kept.
         """
-        return self._send(_RETREAT, who=who)
+        return request(self.segment.file, "retreat", who)
+
+    def requests(self, kind: Request) -> tuple[int, int]:
+        """Return how many trips, retreats or stops were given, and how many of them the loop has heard.
+
+        Parameters
+        ----------
+        kind
+            Which of them.
+        """
+        return counts(self.segment.file, kind)
 
     def reset(self, who: str = "") -> int:
         """Leave the safe state: the loop is inactive again, tick and parameters as at the beginning.
@@ -180,11 +184,9 @@ class Mailbox:
         """Put a command into the mailbox; return its number."""
         return self._send_all([(kind, index, value)], who)
 
-    def _send_all(
-        self, mails: Sequence[tuple[int, int, float]], who: str = "", patience: float = PATIENCE
-    ) -> int:
+    def _send_all(self, mails: Sequence[tuple[int, int, float]], who: str = "") -> int:
         """Put what belongs together into the mailbox; the loop sees all of it or nothing."""
-        until = time.monotonic() + patience
+        until = time.monotonic() + PATIENCE
         with self._turn(until):
             return self._put(mails, who, until)
 
@@ -218,7 +220,7 @@ class Mailbox:
         and its consoles have one each, and be lost when any of them is closed.
         """
         wanted = struct.pack("@hhqqi0q", kind, os.SEEK_SET, 0, 0, 0)
-        fcntl.fcntl(self.segment._file, fcntl.F_OFD_SETLK, wanted)
+        fcntl.fcntl(self.segment.file, fcntl.F_OFD_SETLK, wanted)
 
     def _put(self, mails: Sequence[tuple[int, int, float]], who: str, until: float) -> int:
         header: NDArray[np.void] = self.segment.header
@@ -232,7 +234,7 @@ class Mailbox:
             time.sleep(0.001)
         entries = np.zeros(len(mails), MAIL)
         for i, (kind, index, value) in enumerate(mails):
-            entries[i] = (before + 1 + i, kind, index, value, len(mails) - 1 - i, _name(who), 0)
+            entries[i] = (before + 1 + i, kind, index, value, len(mails) - 1 - i, name_bytes(who), 0)
         words = entries.view("<u8").reshape(len(mails), -1)
         entries["check"] = np.bitwise_xor.reduce(words, axis=1) ^ np.uint64(MAIL_KEY)
         fence()  # the loop is done with what lies there
@@ -251,12 +253,3 @@ class Mailbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _name(who: str) -> bytes:
-    """Return a name in as many bytes as the log keeps, cut between two letters.
-
-    >>> _name("operator at the rig").decode(), len(_name("é" * 40))
-    ('operator at the rig', 32)
-    """
-    return who.encode()[:WHO].decode(errors="ignore").replace("\0", " ").encode()

@@ -479,10 +479,7 @@ class Prepared:
 
 def _retreat_for_record(loop: LoopProcess) -> None:
     """Bring the rig to its safe state because the record has a hole."""
-    try:
-        loop.mailbox.trip(Cause.RECORD_LOST)
-    except InputError:  # somebody holds the mailbox: a stop, which needs none, ends in the same state
-        loop.stop()
+    loop.mailbox.trip(Cause.RECORD_LOST)
 
 
 def _row_bytes(test: HybridTest) -> int:

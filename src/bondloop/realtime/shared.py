@@ -13,17 +13,16 @@ import json
 import mmap
 import os
 import secrets
-import stat
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.realtime.layout import HEADER, MAGIC, VERSION
+from bondloop.realtime.layout import HEADER, VERSION
+from bondloop.realtime.stop_requests import FOLDER, MAGIC, PREFIX, opened, process_lives
 
 try:
     import fcntl
@@ -43,9 +42,6 @@ __all__ = [
     "remove_dead_link",
     "sweep",
 ]
-
-FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
-PREFIX = "bondloop-"
 
 _PATIENCE = 1.0
 """Seconds to wait for a lock."""
@@ -79,45 +75,6 @@ def remove(name: str) -> None:
     """Remove a segment; those who have it open keep it."""
     with contextlib.suppress(FileNotFoundError):
         (FOLDER / name).unlink()
-
-
-def opened(path: Path, *, writable: bool = False) -> BinaryIO:
-    """Open a file of shared memory that is this user's own; never waits, whatever lies under the name.
-
-    Parameters
-    ----------
-    path
-        In `FOLDER`.
-    writable
-        Also for writing.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    InputError
-        It is no regular file, a link, another user's, or others may write to it: no loop's.
-    """
-    flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        number = os.open(path, flags)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be opened ({error.strerror}); no loop of yours has made it"
-        ) from None
-    about = os.fstat(number)
-    wrong = (
-        "is no regular file" if not stat.S_ISREG(about.st_mode)
-        else "belongs to another user" if about.st_uid != os.geteuid()
-        else "can be written by others" if about.st_mode & 0o022
-        else ""
-    )  # fmt: skip
-    if wrong:
-        os.close(number)
-        raise InputError(f"{path} {wrong}, so no loop of yours has made it; remove it")
-    return os.fdopen(number, "r+b" if writable else "rb", buffering=0)
 
 
 def remove_dead_link(url: str) -> None:
@@ -211,6 +168,11 @@ class Segment:
         at, size = int(self.header["metadata_at"][0]), int(self.header["metadata_bytes"][0])
         self.metadata: dict[str, Any] = json.loads(self.memory[at : at + size])
 
+    @property
+    def file(self) -> int:
+        """Number of its open file."""
+        return self._file.fileno()
+
     def _hold(self) -> None:
         """Take the lock; who has it for himself has a second to let go."""
         until = time.monotonic() + _PATIENCE
@@ -249,9 +211,4 @@ def is_alive(segment: Segment) -> bool:
     segment
         Attached.
     """
-    pid = int(segment.header["loop_pid"][0])
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
+    return process_lives(int(segment.header["loop_pid"][0]))

@@ -122,15 +122,6 @@ static int obey(bl_run *run, const bl_mail *mail)
             return BL_NOT_NOW;
         run->armed = 1;
         return BL_OBEYED;
-    case BL_MAIL_RETREAT:
-        if (run->stage != BL_ACTIVE)
-            return BL_NOT_NOW;
-        run->parked = 1;
-        bl_guard_ramp(run);
-        return BL_OBEYED;
-    case BL_MAIL_TRIP:
-        bl_guard_trip(run, mail->value >= 1 && mail->value < 1000 ? (int)mail->value : BL_CAUSE_OPERATOR, 0, 0, 1);
-        return BL_OBEYED;
     case BL_MAIL_RESET:
         if (run->stage != BL_SAFE || run->ending)
             return BL_NOT_NOW;
@@ -208,20 +199,53 @@ static void stop(bl_run *run)
         run->stage = BL_FINALIZED;
 }
 
+static int retreat(bl_run *run)
+{
+    if (run->stage != BL_ACTIVE)
+        return BL_NOT_NOW;
+    run->parked = 1;
+    bl_guard_ramp(run);
+    return BL_OBEYED;
+}
+
+/* Trips, retreats and stops, by word or signal; the trip first, so that the log has its cause. */
+static void obey_requests(bl_run *run)
+{
+    static const uint32_t kinds[BL_REQUESTS] = {BL_EVENT_TRIP, BL_EVENT_RETREAT, BL_EVENT_STOP};
+    bl_segment *s = run->segment;
+    for (int i = 0; i < BL_REQUESTS; ++i) {
+        bl_request *request = &s->requests[i];
+        const uint64_t count = __atomic_load_n(&request->count, __ATOMIC_ACQUIRE);
+        const uint64_t all = count + (i == BL_REQUEST_STOP ? (uint64_t)bl_asked_to_stop : 0);
+        if (all == run->requests[i])
+            continue;
+        run->requests[i] = all;
+        bl_mail noted = {.kind = kinds[i]};
+        bl_words_get(noted.who, request->who, BL_WHO/8);
+        int refused = BL_OBEYED;
+        if (i == BL_REQUEST_TRIP) {
+            uint64_t cause;
+            bl_words_get(&cause, &request->cause, 1);
+            noted.value = cause >= 1 && cause < 1000 ? (double)cause : BL_CAUSE_OPERATOR;
+            bl_guard_trip(run, (int)noted.value, 0, 0, 1);
+        } else if (i == BL_REQUEST_RETREAT) {
+            refused = retreat(run);
+        } else {
+            s->counts.stops += 1;
+            stop(run);
+        }
+        __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE); /* who reads the log finds it */
+        note(run, &noted, 0, 0, refused);
+        __atomic_store_n(&request->heard, count, __ATOMIC_RELEASE);
+    }
+}
+
 void bl_listen(bl_run *run, int64_t now)
 {
     bl_segment *s = run->segment;
     for (int i = 0, left = MAILS_PER_CYCLE; i < COMMANDS_PER_CYCLE && hear(run, &left); ++i)
         ;
-    const uint64_t stops = __atomic_load_n(&s->stops, __ATOMIC_RELAXED) + (uint64_t)bl_asked_to_stop;
-    if (stops != run->stops) { /* after the mailbox: a START that waits there does not undo it */
-        run->stops = stops;
-        s->counts.stops += 1;
-        bl_mail asked = {.kind = BL_EVENT_STOP};
-        bl_words_get(asked.who, s->stopped_by, BL_WHO/8);
-        note(run, &asked, 0, 0, BL_OBEYED);
-        stop(run);
-    }
+    obey_requests(run); /* after the mailbox: a START that waits there does not undo it */
     if (bl_telemetry_lost) { /* no supervisor is heard any more */
         if (run->stage == BL_SAFE)
             run->stage = BL_FINALIZED;

@@ -28,7 +28,7 @@ typedef struct {
     int64_t began, news; /* instants: when this cycle began, and the last one that brought a new measurement */
     int64_t given, given_before; /* commands sent, ever, and up to the beginning of this run */
     int64_t sent[BL_SENT]; /* when the cycle began that sent each, by number */
-    uint64_t stops; /* the operator's, as of the last cycle */
+    uint64_t requests[BL_REQUESTS]; /* counts that were heard */
     int mail_looks; /* at a command that makes no sense */
     bl_mail batch[BL_BATCH]; /* values that are set together, as far as they have come */
     int batched;

@@ -47,7 +47,7 @@ static int print_layout(void)
     int n = 0;
     ROW(version), ROW(slots), ROW(period_ns), ROW(loop_pid), ROW(written), ROW(state), ROW(cause_value);
     ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
-    ROW(mail_given), ROW(stops), ROW(operator_ns), ROW(mail), ROW(parameters_at), ROW(events_written), ROW(run);
+    ROW(mail_given), ROW(requests), ROW(operator_ns), ROW(page_ns), ROW(mail), ROW(parameters_at), ROW(events_written), ROW(run);
     ROW(armed), ROW(step), ROW(emulated), ROW(events), ROW(fault_words), ROW(recording_words);
     ROW(tells_stop), ROW(session_words), ROW(preflight_words);
     printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu, \"event_size\": %zu}\n", sizeof(bl_segment),

@@ -19,8 +19,8 @@
 
 #include "link.h"
 
-#define BL_MAGIC "BLRING01"
-#define BL_LAYOUT 5
+#define BL_MAGIC "BLRING02"
+#define BL_LAYOUT 6
 #define BL_BINS 640
 #define BL_MAILS 64
 #define BL_EVENTS 1024
@@ -81,28 +81,38 @@ typedef struct {
     uint64_t bins[BL_BINS];   /* below 16 ns one each, then 16 to an octave */
 } bl_histogram;
 
+/* What brings the rig to rest: trip, retreat, stop. Anybody writes it, without a lock and without a place in the mailbox,
+   so that nothing can stand before it: when a count changes, the loop obeys. These and the words before them have a fixed
+   place, for programs that know nothing else of a segment (stop_requests.py); BL_MAGIC changes with it. */
+enum { BL_REQUEST_TRIP, BL_REQUEST_RETREAT, BL_REQUEST_STOP, BL_REQUESTS };
+typedef struct {
+    uint64_t count;   /* one more with each; two at once may count as one: either is obeyed */
+    uint64_t cause;   /* of a trip */
+    char who[BL_WHO]; /* who was the last, for the log; zeros behind the name */
+    uint64_t heard;   /* written by the loop: the count that it has obeyed */
+} bl_request;
+
 /* A command to the loop. `check` is the exclusive or of the other words and of BL_MAIL_KEY: a command that is
-   only partly visible is looked at again; one that makes no sense at BL_MAIL_LOOKS looks is left out. Stopping
-   needs no place here, so that nothing can stand before it: see `stops`. */
+   only partly visible is looked at again; one that makes no sense at BL_MAIL_LOOKS looks is left out. */
 #define BL_MAIL_KEY 0x626f6e646c6f6f70ULL
 #define BL_MAIL_LOOKS 16
 #define BL_BATCH 16 /* parameters that are set in one tick, all or none */
-enum { BL_MAIL_START = 1, BL_MAIL_SET = 3, BL_MAIL_TRIP, BL_MAIL_RESET, BL_MAIL_ARM = 7, BL_MAIL_RETREAT };
+enum { BL_MAIL_START = 1, BL_MAIL_SET = 3, BL_MAIL_RESET = 5, BL_MAIL_ARM = 7 };
 #ifdef BL_TEST_HOOKS /* only in programs that tests build */
 enum { BL_MAIL_STALL = 6 };
 #endif
 typedef struct {
     uint64_t number;       /* of the command, from 1 */
     uint32_t kind, index;  /* BL_MAIL_SET: index of the parameter */
-    double value;          /* BL_MAIL_SET: its value; BL_MAIL_TRIP: a cause */
+    double value;          /* BL_MAIL_SET: its value */
     uint64_t more;         /* BL_MAIL_SET: how many follow that are set in the same tick */
     char who[BL_WHO];      /* who gave it, for the log; zeros behind the name */
     uint64_t check;
 } bl_mail;
 
-/* What is logged: every command with what became of it, every change of the state, every cause of a trip. Kinds are
-   those of the mailbox, and these. An event is complete when its `sequence` is its index + 1, as a slot. */
-enum { BL_EVENT_STOP = 2, BL_EVENT_STATE = 100, BL_EVENT_CAUSE = 101 };
+/* What is logged: every command and request with what became of it, every change of the state, every cause of a trip.
+   Kinds are those of the mailbox, and these. An event is complete when its `sequence` is its index + 1, as a slot. */
+enum { BL_EVENT_STOP = 2, BL_EVENT_TRIP = 4, BL_EVENT_RETREAT = 8, BL_EVENT_STATE = 100, BL_EVENT_CAUSE = 101 };
 enum { /* why a command was not obeyed */
     BL_OBEYED,
     BL_NO_SENSE,       /* what lay in the mailbox was no command */
@@ -141,12 +151,14 @@ typedef struct {
 } bl_counts;
 
 typedef struct {
-    /* Written once. */
     char magic[8];
-    uint64_t version, header_bytes, metadata_at, metadata_bytes, slots_at, slot_bytes, slots, channels;
+    uint64_t version;
+    int64_t loop_pid;
+    bl_request requests[BL_REQUESTS];
+    /* Written once, as what is above them but the requests. */
+    uint64_t header_bytes, metadata_at, metadata_bytes, slots_at, slot_bytes, slots, channels;
     int64_t period_ns;
     int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
-    int64_t loop_pid;
     uint64_t lock_step;
     uint64_t mails; /* size of the mailbox */
     uint64_t parameters_at, parameters; /* doubles, as they are now, and how many */
@@ -172,9 +184,8 @@ typedef struct {
     uint64_t spare2[4];
     int64_t supervisor_ns; /* its heartbeat, CLOCK_MONOTONIC; 0: there is no supervisor */
     uint64_t mail_given;   /* number of the last command put into the mailbox */
-    uint64_t stops;        /* written by anybody, without a lock: when it changes, the loop stops */
     int64_t operator_ns;   /* heartbeat of the operator's console; 0: there was none */
-    char stopped_by[BL_WHO]; /* who wrote `stops` last, for the log */
+    int64_t page_ns;       /* heartbeat of the operator's page; 0: none is attached */
     bl_mail mail[BL_MAILS];
     /* Written by the loop. */
     bl_event events[BL_EVENTS]; /* event i lies at i % BL_EVENTS */

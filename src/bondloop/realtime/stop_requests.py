@@ -1,0 +1,240 @@
+"""Trip, retreat and stop: requests that bring the rig to rest, without a lock.
+
+Whoever may write to a loop's telemetry segment gives one by a few words at a fixed place in it
+(``c/segment.h``). No mailbox, no other process and no package but the standard library is needed, so nothing
+that displays, records or computes can stand before it. The file is read and written, never mapped: where
+another process makes it shorter, nobody is ended by that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from bondloop.errors import InputError
+
+__all__ = [
+    "FOLDER",
+    "MAGIC",
+    "PREFIX",
+    "REQUESTS",
+    "Request",
+    "Requested",
+    "counts",
+    "living_loops",
+    "name_bytes",
+    "opened",
+    "process_lives",
+    "request",
+    "request_all",
+]
+
+Request = Literal["trip", "retreat", "stop"]
+REQUESTS: tuple[Request, ...] = ("trip", "retreat", "stop")
+"""*Trip* cuts at once, with a cause; *retreat* goes to the safe position and stays; *stop* ends the test."""
+
+FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
+PREFIX = "bondloop-"
+MAGIC = b"BLRING02"
+
+_HEAD = struct.Struct("<8sQq")  # magic, layout, process of the loop
+_WHO = 32
+_WORDS = struct.Struct(f"<QQ{_WHO}sQ")  # count, cause, who, heard
+_OPERATOR = 9
+"""Cause of a trip by the operator."""
+_LOOK = 0.001
+"""Seconds between looks while waiting."""
+
+
+def opened(path: Path, *, writable: bool = False) -> BinaryIO:
+    """Open a file of shared memory that is this user's own; never waits, whatever lies under the name.
+
+    Parameters
+    ----------
+    path
+        In `FOLDER`.
+    writable
+        Also for writing.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    InputError
+        It is no regular file, a link, another user's, or others may write to it: no loop's.
+    """
+    flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        number = os.open(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror}); no loop of yours has made it"
+        ) from None
+    about = os.fstat(number)
+    wrong = (
+        "is no regular file" if not stat.S_ISREG(about.st_mode)
+        else "belongs to another user" if about.st_uid != os.geteuid()
+        else "can be written by others" if about.st_mode & 0o022
+        else ""
+    )  # fmt: skip
+    if wrong:
+        os.close(number)
+        raise InputError(f"{path} {wrong}, so no loop of yours has made it; remove it")
+    return os.fdopen(number, "r+b" if writable else "rb", buffering=0)
+
+
+def process_lives(pid: int) -> bool:
+    """Whether a process is running; one that is dead but not yet buried is not.
+
+    Parameters
+    ----------
+    pid
+        Its number.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+def name_bytes(who: str) -> bytes:
+    """Return a name in as many bytes as the log keeps, cut between two letters.
+
+    Parameters
+    ----------
+    who
+        The name.
+
+    Examples
+    --------
+    >>> name_bytes("operator at the rig").decode(), len(name_bytes("é" * 40))
+    ('operator at the rig', 32)
+    """
+    return who.encode(errors="replace")[:_WHO].decode(errors="ignore").replace("\0", " ").encode()
+
+
+def _at(kind: Request) -> int:
+    return _HEAD.size + REQUESTS.index(kind) * _WORDS.size
+
+
+def request(file: int, kind: Request, who: str = "", cause: int = _OPERATOR) -> int:
+    """Give a request to the loop of a segment; return the count that the loop will have heard.
+
+    Parameters
+    ----------
+    file
+        Number of the segment's open, writable file.
+    kind
+        Which.
+    who
+        For the log; at most 32 bytes of it are kept.
+    cause
+        Of a trip: number of a `bondloop.safety.causes.Cause`.
+    """
+    at = _at(kind)
+    words = os.pread(file, _WORDS.size, at)
+    if len(words) < _WORDS.size:
+        raise InputError(
+            "the telemetry segment is too short: another process has cut it. The loop stops by itself"
+        )
+    count = (_WORDS.unpack(words)[0] + 1) % 2**64
+    os.pwrite(file, struct.pack(f"<Q{_WHO}s", cause, name_bytes(who)), at + 8)
+    os.pwrite(file, struct.pack("<Q", count), at)  # last: the loop looks at the others when this has changed
+    return int(count)
+
+
+def counts(file: int, kind: Request) -> tuple[int, int]:
+    """Return how many requests of a kind were given, and how many of them the loop has heard.
+
+    Parameters
+    ----------
+    file
+        Number of the segment's open file.
+    kind
+        Which.
+    """
+    words = os.pread(file, _WORDS.size, _at(kind))
+    if len(words) < _WORDS.size:
+        return 0, 0
+    given, _, _, heard = _WORDS.unpack(words)
+    return int(given), int(heard)
+
+
+def living_loops() -> list[str]:
+    """Return the names of the segments of this user's loops that are running on this machine."""
+    living = []
+    for path in sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else ():
+        if path.name.startswith(f"{PREFIX}link-"):
+            continue
+        with contextlib.suppress(OSError, InputError), opened(path) as file:
+            head = os.pread(file.fileno(), _HEAD.size, 0)
+            if len(head) == _HEAD.size and head[:8] == MAGIC and process_lives(_HEAD.unpack(head)[2]):
+                living.append(path.name)
+    return living
+
+
+@dataclass(frozen=True)
+class Requested:
+    """What became of a request.
+
+    Parameters
+    ----------
+    loop
+        Name of the loop's segment.
+    confirmed
+        Whether the loop has heard it, or has ended.
+    seconds
+        From giving it until then.
+    """
+
+    loop: str
+    confirmed: bool
+    seconds: float
+
+
+def request_all(loops: Iterable[str], kind: Request, who: str = "", patience: float = 2.0) -> list[Requested]:
+    """Give a request to loops, and wait until each has confirmed it.
+
+    Parameters
+    ----------
+    loops
+        Names of their segments.
+    kind
+        Which.
+    who
+        For the log.
+    patience
+        Seconds to wait for all of them.
+    """
+    began = time.monotonic()
+    waiting: dict[str, tuple[BinaryIO, int]] = {}
+    outcome: dict[str, Requested] = {}
+    with contextlib.ExitStack() as stack:
+        for loop in loops:
+            try:
+                file = stack.enter_context(opened(FOLDER / loop, writable=True))
+                waiting[loop] = file, request(file.fileno(), kind, who)
+            except (OSError, InputError):
+                outcome[loop] = Requested(loop, False, 0.0)
+        while waiting:
+            passed = time.monotonic() - began
+            for loop, (file, count) in list(waiting.items()):
+                head = os.pread(file.fileno(), _HEAD.size, 0)
+                gone = len(head) < _HEAD.size or not process_lives(_HEAD.unpack(head)[2])
+                done = counts(file.fileno(), kind)[1] >= count or gone
+                if done or passed > patience:
+                    outcome[loop] = Requested(loop, done, passed)
+                    del waiting[loop]
+            if waiting:
+                time.sleep(_LOOK)
+    return list(outcome.values())

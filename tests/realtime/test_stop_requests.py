@@ -1,0 +1,99 @@
+"""Trip, retreat and stop need no lock, no mailbox and no memory that another process could take away."""
+
+import fcntl
+import os
+import subprocess
+import sys
+
+import pytest
+from two_halves import LoopOptions, until
+
+from bondloop.errors import InputError
+from bondloop.realtime import Console, LoopProcess
+from bondloop.realtime.stop_requests import (
+    FOLDER,
+    REQUESTS,
+    counts,
+    living_loops,
+    opened,
+    request,
+    request_all,
+)
+
+ALONE = """
+import sys
+from bondloop.realtime import stop_requests
+heavy = {"numpy", "scipy", "h5py", "starlette", "typer", "bondloop.realtime.shared"} & set(sys.modules)
+assert not heavy, heavy
+print(stop_requests.request_all([sys.argv[1]], sys.argv[2], "somebody")[0].confirmed)
+"""
+
+
+@pytest.fixture
+def loop(programs, table):
+    with LoopProcess(
+        programs.loop, LoopOptions(link="loopback://", retreat=0.02, hold=True), table
+    ) as running:
+        until(lambda: running.ring.state == "active")
+        yield running
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_a_process_that_knows_nothing_else_brings_the_rig_to_rest(loop, kind):
+    """Beside a mailbox that is locked and full of nonsense."""
+    with opened(FOLDER / loop.name, writable=True) as other, Console.attach(loop.name) as console:
+        console.mailbox.segment.header["mail_given"][0] = 2**40
+        fcntl.lockf(other, fcntl.LOCK_EX)
+        words = [sys.executable, "-c", ALONE, loop.name, kind]
+        assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == "True\n"
+        ended = {"trip": "safe", "retreat": "safe", "stop": "finalized"}[kind]
+        until(lambda: loop.ring.state == ended)
+        assert loop.status().cause == (9 if kind == "trip" else 0)
+        (event,) = [e for e in console.events() if e.kind == kind]
+        assert (event.who, event.refused, event.mail) == ("somebody", "", 0)
+        loop.stop()
+        loop.wait(60)
+
+
+def test_each_loop_answers_for_itself(loop):
+    assert loop.name in living_loops()
+    found = {r.loop: r for r in request_all([loop.name, "bondloop-none"], "retreat", patience=60)}
+    assert found[loop.name].confirmed
+    assert not found["bondloop-none"].confirmed
+    loop.stop()
+    loop.wait(60)
+    assert loop.name not in living_loops()
+    assert request_all([loop.name], "trip")[0].confirmed, "a loop that has ended moves nothing"
+
+
+def test_a_frozen_loop_has_not_confirmed(loop):
+    os.kill(loop.pid, 19)
+    try:
+        (answer,) = request_all([loop.name], "stop", patience=0.2)
+        assert not answer.confirmed
+    finally:
+        os.kill(loop.pid, 18)
+    loop.wait(60)
+
+
+def test_a_segment_that_was_cut_ends_nobody(tmp_path):
+    path = tmp_path / "segment"
+    path.write_bytes(b"BLRING02")
+    path.chmod(0o600)
+    with opened(path, writable=True) as file:
+        with pytest.raises(InputError, match="too short"):
+            request(file.fileno(), "trip")
+        assert counts(file.fileno(), "trip") == (0, 0)
+    assert path.read_bytes() == b"BLRING02"
+
+
+def test_what_is_refused_is_told(loop):
+    """Nothing moves any more: a retreat makes no sense, a stop always does."""
+    with Console.attach(loop.name) as console:
+        loop.mailbox.trip()
+        until(lambda: loop.ring.state == "safe")
+        ticket = console.retreat("ada")
+        assert not ticket.wait(60)
+        assert "makes no sense" in ticket.refused
+        assert console.stop("ada").wait(60)
+        loop.wait(60)
