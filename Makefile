@@ -1,6 +1,8 @@
 # Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
+#   make test-fresh  the tests that draw, with a new seed, printed: 15 minutes at most; SEED=123 draws the same again
+#   make nightly  what finds more the longer it runs: test-fresh, test-hostile, mutants
 #   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
 #   make opensees  OpenSeesPy, for the tests that couple to it, in .opensees
 #   make lint    formatting, lint, types, the import rules between rooms, spelling
@@ -13,6 +15,8 @@
 PYTHON ?= python3
 # One more than the cores of a small machine: tests of the loop on its clock wait most of the time.
 WORKERS ?= 3
+# Seconds after which no further test of test-fresh begins: what then still runs ends within the rest of 15 minutes.
+FRESH ?= 720
 # Seconds for each of the hunts that have no end of their own.
 HUNT ?= 75
 
@@ -32,7 +36,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-hostile hunts lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts nightly lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -45,9 +49,9 @@ demo: $(RUNTIME)
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
 # Two workers, each with as many threads of linear algebra as there are cores, wait for each other.
-test test-quick test-hostile hunts: export OPENBLAS_NUM_THREADS = 1
+test test-quick test-fresh test-hostile hunts: export OPENBLAS_NUM_THREADS = 1
 # Half the time in the C compiler; tests of the compiler itself, and what is measured, build as users do.
-test test-quick test-hostile hunts: export BONDLOOP_CFLAGS = -O1
+test test-quick test-fresh test-hostile hunts: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
@@ -59,6 +63,13 @@ test-quick: WORKERS = 2
 test-quick: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
 	  -m 'not slow and not realtime and not long' --ignore=tests/hostile tests $(ARGS)
+
+# Fixed draws find a fault once and never again: these are new each time, or those of SEED, whose failures are shrunk.
+test-fresh: $(DEV)
+	$(BIN)/python -m pytest -p tests.fresh -m drawn -n $(WORKERS) --dist worksteal --fresh-seconds=$(FRESH) \
+	  --fresh-seed=$(or $(SEED),$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')) $(if $(SEED),--fresh-shrink) $(or $(ARGS),tests)
+
+nightly: test-fresh test-hostile mutants
 
 # OpenSeesPy in an environment of its own, for the tests that couple to it; they say so where there is none. It is
 # linked with Debian's libblas3, liblapack3 and libgfortran5, which are installed where that is allowed.

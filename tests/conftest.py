@@ -6,16 +6,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from bondloop.compile import compiler
 
 TESTS = Path(__file__).parent
 
-settings.register_profile("local", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
-settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Everybody draws the same. Without a parent, Hypothesis would look whether the environment is that of a CI.
+settings.register_profile(
+    "fixed",
+    settings.get_profile("default"),
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("quick", settings.get_profile("fixed"), max_examples=10)
+settings.load_profile("fixed")
 
 LONG = {
     line.partition("::")[0]: line.partition("::")[2]
@@ -23,6 +31,9 @@ LONG = {
 }
 """Files that take long, the longest first, each with the one test of it that a quick run takes, if any (see
 `long_files.py`)."""
+
+DRAWN = ("seed", "first")
+"""Parameters of tests that count seeds: over a `range` of them any other beginning is as good."""
 
 
 def pytest_collection_modifyitems(items):
@@ -32,6 +43,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "realtime" in item.path.parts[-3:-1] or item.path.match("docs/realtime*.md"):
             item.add_marker("realtime")
+        item.counted_seeds = [
+            mark.args[0]
+            for mark in item.iter_markers("parametrize")
+            if mark.args[0] in DRAWN and isinstance(mark.args[1], range)
+        ]
+        if is_hypothesis_test(getattr(item, "obj", None)) or item.counted_seeds:
+            item.add_marker("drawn")
         if item.get_closest_marker("realtime") and not can_run:
             item.add_marker(pytest.mark.skip(reason="the real-time loop needs Linux and a C compiler"))
         path = _path(item)

@@ -12,7 +12,6 @@ from bondloop.bondgraph import C, Clutch, Diode, I, Model, One, Port, R, Se, Sto
 DRAWN = settings(
     deadline=None,
     max_examples=6,
-    derandomize=True,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )

@@ -13,7 +13,7 @@ from bondloop.program.switching_rest import SwitchingRest
 
 from .switching_models import ball
 
-DRAWN = settings(max_examples=12, deadline=None, derandomize=True)
+DRAWN = settings(max_examples=12, deadline=None)
 
 
 def buffer(k=1000.0, damping=10.0, mass=1.0, gap=0.01, restitution=0.0):

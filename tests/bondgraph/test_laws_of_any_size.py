@@ -14,7 +14,7 @@ from bondloop.compile.toolchain import compiler
 from bondloop.hybrid import Simulation
 from bondloop.program.newton import LoopFunctions, newton
 
-DRAWN = settings(deadline=None, max_examples=25, derandomize=True, phases=[Phase.generate])
+DRAWN = settings(deadline=None, max_examples=25, phases=[Phase.generate])
 scales = st.floats(-30, 30).map(lambda k: 10.0**k)
 
 LAWS = {

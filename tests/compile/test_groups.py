@@ -26,7 +26,6 @@ DRAWN = settings(
     deadline=None,
     max_examples=12,
     suppress_health_check=list(HealthCheck),
-    derandomize=True,
     phases=[Phase.explicit, Phase.generate],
 )
 

@@ -28,7 +28,6 @@ DRAWN = settings(
     deadline=None,
     max_examples=20,
     suppress_health_check=list(HealthCheck),
-    derandomize=True,
     phases=[Phase.explicit, Phase.generate],
 )
 

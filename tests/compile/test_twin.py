@@ -23,7 +23,6 @@ SLOW = settings(
     deadline=None,
     max_examples=40,
     suppress_health_check=list(HealthCheck),
-    derandomize=True,
     phases=[Phase.explicit, Phase.generate],
 )
 

@@ -61,7 +61,7 @@ def test_drawn_pseudo_dynamic_tests_go_to_toml_and_back(seed):
         same(drawn.test, again(drawn.test))
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recipes())
 def test_descriptions_drawn_by_hypothesis_make_the_same_test(recipe):
     drawn = from_recipe(recipe)

@@ -30,7 +30,7 @@ documents = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(documents)
 def test_any_document_is_written_and_read_back_and_every_entry_has_a_line(document):
     text = toml_text(document)

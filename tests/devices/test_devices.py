@@ -33,6 +33,7 @@ REMEMBER = [c for c in ALL if c.memory is not Device.memory]
 RATES = [c for c in ALL if c.rates is not Device.rates]
 
 
+@pytest.mark.drawn
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 @pytest.mark.parametrize("kind", ALL, ids=lambda c: c.__name__)
 def test_c_equals_python(kind):
@@ -48,6 +49,7 @@ def test_c_equals_python(kind):
     both()
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("kind", REMEMBER, ids=lambda c: c.__name__)
 def test_what_is_remembered_leaves_the_force_as_it_is(kind):
     """F(x; M(x; m)) = F(x; m): a step may begin anywhere, and a way may be cut up."""
@@ -78,6 +80,7 @@ def test_what_is_remembered_leaves_the_force_as_it_is(kind):
     kept()
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("kind", ALL, ids=lambda c: c.__name__)
 def test_no_device_makes_energy(kind):
     """From rest no device gives back more than it took, along any history."""
@@ -100,6 +103,7 @@ def test_no_device_makes_energy(kind):
     passive()
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("kind", ALL, ids=lambda c: c.__name__)
 def test_closed_loops_dissipate_their_area(kind):
     """The work of a cycle is the area of the loop, run through clockwise, and not negative."""
@@ -129,6 +133,7 @@ def test_closed_loops_dissipate_their_area(kind):
     loop()
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("kind", ALL, ids=lambda c: c.__name__)
 def test_it_describes_itself_and_says_where_it_comes_from(kind):
     @settings(max_examples=5, phases=[Phase.explicit, Phase.generate])

@@ -79,7 +79,7 @@ def test_parameters_outside_their_range_are_refused(name, value, words):
         MRDamper(**{name: value})
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None)
 @given(
     current=st.floats(0, 3),
     beta=st.floats(0, 0.5),

@@ -78,7 +78,7 @@ def test_the_check_agrees_with_the_runs(first, tally):
 
 @pytest.mark.slow
 @settings(
-    derandomize=True, max_examples=30, deadline=None, database=None,
+    max_examples=30, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(recipes())

@@ -72,7 +72,7 @@ draws = st.tuples(
 )
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None)
 @given(draws, st.floats(1e5, 5e6), st.sampled_from([0.005, 0.02]))
 def test_pseudo_dynamic_tests_with_average_acceleration_close_to_rounding(draw, stiffness, step):
     *values, frequency = draw
@@ -109,7 +109,7 @@ def test_a_scheme_that_damps_is_seen_in_the_error():
     assert error[-1] < came
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None)
 @given(draws, st.sampled_from([field_form, network_form]))
 def test_simulated_frames_close_to_the_error_of_the_scheme(draw, form):
     *values, frequency = draw
@@ -315,7 +315,7 @@ def yielding(law, form=field_form):
     return model
 
 
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None)
 @given(
     st.floats(2e3, 2e4),
     st.floats(0.0, 0.3),

@@ -71,7 +71,7 @@ def test_a_law_is_moved_as_scipy_moves_it():
     assert np.sqrt(np.mean((predicted - expected) ** 2)) < 1e-3 * np.sqrt(np.mean(np.square(expected)))
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None)
 @given(
     stiffness=st.floats(5e4, 8e5),
     yield_displacement=st.floats(1e-3, 8e-3),
@@ -279,7 +279,7 @@ def test_data_without_units_are_noted():
     assert any("millimetres?" in n for n in notes)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None)
 @given(drift=st.floats(-0.4, 0.4), channel=st.sampled_from(["displacement", "force"]))
 def test_a_sensor_that_drifts_is_noted(drift, channel):
     t = np.arange(1000) / 100

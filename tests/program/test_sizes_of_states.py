@@ -13,7 +13,7 @@ from bondloop.errors import InputError
 from bondloop.program.state_sizes import StateSizes
 from bondloop.program.stepping import fastest
 
-DRAWN = settings(deadline=None, max_examples=12, derandomize=True, phases=[Phase.generate])
+DRAWN = settings(deadline=None, max_examples=12, phases=[Phase.generate])
 scales = st.floats(-18, 18).map(lambda k: 10.0**k)
 
 

@@ -203,7 +203,7 @@ EXPRESSIONS = st.recursive(
     ),
     max_leaves=25,
 )
-MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+MANY = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @MANY

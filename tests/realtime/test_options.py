@@ -32,9 +32,10 @@ def test_every_time_is_among_them():
     assert len(TIMES) == 11, "nine of the loop, two of the rig"
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("options", "name"), TIMES)
 def test_a_text_is_the_number_it_says(options, name):
-    @settings(deadline=None, max_examples=30, derandomize=True)
+    @settings(deadline=None, max_examples=30)
     @given(st.integers(1, 3_600_000))
     def same(ms):
         made = options(**{name: f"{ms} ms"})

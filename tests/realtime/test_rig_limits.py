@@ -196,7 +196,7 @@ def test_a_retreat_beyond_the_rate_is_refused(limited):
         prepare(limited, SECONDS, link=LINK, options={"approach": 0.0})
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=100)
 @given(st.integers(-999, 999), st.integers(-330, 330))
 @example(1, 300)
 @example(1, 16)

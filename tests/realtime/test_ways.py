@@ -25,7 +25,7 @@ BAD = ("1e300", "1e16", "inf", "nan", "-1", "3600.001", "1e400", "92233720368547
 def drawn(test):
     for text in BAD:
         test = example(text)(test)
-    return settings(deadline=None, max_examples=60, derandomize=True)(given(NUMBERS)(test))
+    return settings(deadline=None, max_examples=60)(given(NUMBERS)(test))
 
 
 @drawn
@@ -51,6 +51,7 @@ def test_an_interlock_leads_nowhere_for_longer_than_an_hour(text):
             Interlock(retreat=value)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(
     ("option", "good"),
     [
@@ -62,7 +63,7 @@ def test_an_interlock_leads_nowhere_for_longer_than_an_hour(text):
 def test_the_program_refuses_what_it_cannot_count(programs, option, good):
     """Without Python's options, too: as the exported program is started. What it bears comes to the table."""
 
-    @settings(deadline=None, max_examples=25, derandomize=True)
+    @settings(deadline=None, max_examples=25)
     @given(NUMBERS)
     def refused(text):
         done = subprocess.run(
@@ -79,7 +80,7 @@ def test_the_program_refuses_what_it_cannot_count(programs, option, good):
     refused()
 
 
-@settings(deadline=None, max_examples=8, derandomize=True)
+@settings(deadline=None, max_examples=8)
 @given(st.floats(0, 3.8))
 @example(0.0)
 def test_no_step_of_a_retreat_is_longer_than_a_raised_cosines(programs, exponent):

@@ -143,7 +143,7 @@ def test_a_specimen_is_bonded_to_the_coordinate():
 numbers = st.floats(-1.0, 1.0)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(numbers, min_size=6, max_size=6), st.lists(numbers, min_size=12, max_size=12))
 def test_member_coordinates_are_blind_to_rigid_motions_and_see_the_rest(places, moved):
     """k of basic coordinates, congruent with the weights, is the member's own stiffness."""
@@ -202,7 +202,7 @@ def test_nodes_of_floors_can_be_interfaces():
     np.testing.assert_allclose(modes(made.matrices, 4).omega, modes(s.assemble(), 4).omega, rtol=1e-8)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(numbers, min_size=6, max_size=6), st.integers(0, 1000))
 def test_a_loading_block_does_the_work_of_its_actuators(pose, seed):
     """Six actuators between anchors and pins: strokes against distances, and virtual work."""

@@ -35,7 +35,6 @@ SPACE = {"E": 210e9, "G": 81e9, "A": 2e-3, "Iy": 4e-6, "Iz": 3e-6, "J": 5e-6, "r
 LOOK = settings(
     max_examples=25,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -151,7 +151,7 @@ def test_end_forces_and_reactions_are_those_of_opensees():
 numbers = st.floats(-1.0, 1.0)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(numbers, min_size=24, max_size=24), st.lists(numbers, min_size=24, max_size=24))
 def test_drawn_frames_are_in_balance_at_every_node(places, loads):
     s = Structure("drawn")

@@ -25,7 +25,7 @@ def of(error, stopped=None):
     return Sampled(own, np.arange(len(values))[:, None] * 1.0, {"error": values}, ended, {}, "lanes", 1.0)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(
     error=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=30), share=st.integers(0, 100),
     seed=st.integers(0, 99),
@@ -42,7 +42,7 @@ def test_the_chosen_are_those_of_the_ranking(error, share, seed):
     assert [chosen[n] for n in chosen if n.startswith("test ")] == list(range(0, len(error), 7))
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=60)
 @given(
     times=st.lists(st.floats(0, 1, width=16) | st.just(math.nan), min_size=1, max_size=30),
     share=st.integers(0, 100),

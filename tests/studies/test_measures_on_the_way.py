@@ -24,7 +24,7 @@ from bondloop.studies.simulated import _wobble
 
 BACKENDS = ["lanes", "one by one"] if compiler() else ["one by one"]
 PERIOD = 0.01
-DRAWN = settings(deadline=None, max_examples=6, derandomize=True, suppress_health_check=list(HealthCheck))
+DRAWN = settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
 x, y, f = Var("x"), Var("y"), Var("f")
 
 MEASURES = {

@@ -25,7 +25,6 @@ DRAWN = settings(
     deadline=None,
     max_examples=10,
     suppress_health_check=list(HealthCheck),
-    derandomize=True,
     phases=[Phase.explicit, Phase.generate],
 )
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")

@@ -32,7 +32,7 @@ def shares(dimensions, count=4096):
     return unit_points(dimensions, count, "sobol", 3)
 
 
-@settings(deadline=None, max_examples=15, derandomize=True)
+@settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 1000), n=st.integers(2, 5))
 def test_normal_ones_have_the_covariance_that_was_asked_for(seed, n):
     random = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def test_what_is_no_correlation_is_told(matrix, words):
         Correlated({"a": "normal(0, 1)", "b": "normal(0, 1)"}, matrix)
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@settings(deadline=None, max_examples=30)
 @given(
     poles=st.integers(1, 5), zeros=st.integers(0, 2), delay=st.booleans(), pade=st.integers(1, 3),
     seed=st.integers(0, 99),
@@ -228,7 +228,7 @@ def test_the_parameters_of_a_bond_graph():
     np.testing.assert_allclose(np.cov(values), fit.covariance, rtol=0.1, atol=1e-3 * fit.covariance.max())
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@settings(deadline=None, max_examples=25)
 @given(data=st.data(), poles=st.integers(1, 8), delay=st.booleans())
 def test_of_a_process_model_all_but_gain_and_zeros_is_positive(data, poles, delay):
     """What places the poles, and a delay, in whatever words it is told: drawn down to -1 it is refused."""
