@@ -64,6 +64,17 @@ def test_noise_alone_is_no_trouble():
     assert found.cut_off == pytest.approx(0.2, rel=0.2)
 
 
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_the_noise_of_a_long_record_is_no_vibration(first):
+    """However many lines it has, of which any might be the greatest: a share of 1e-6 of such records."""
+    t = np.arange(60_000) * 250e-6
+    for seed in range(first, first + 20):
+        rng = np.random.default_rng(seed)
+        x = np.sin(2 * np.pi * 5 * t + rng.uniform(0, 6)) + 0.1 * rng.normal(size=t.size)
+        assert vibration_frequency(x, 250e-6) == pytest.approx(5, rel=0.01), seed
+        assert np.isnan(vibration_frequency(rng.normal(size=t.size), 250e-6)), seed
+
+
 def test_velocities_that_jump_are_judged_by_their_swing():
     """A mass between stops: 2 Hz, with a jump of its velocity in every period, which is no vibration."""
     swing = np.cos(2 * np.pi * 2 * T)

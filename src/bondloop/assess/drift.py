@@ -26,8 +26,8 @@ FEWEST_PERIODS = 3.0
 LEAST = 1e-6
 """A vibration this small beside the whole motion is rounding or noise, not something to be followed."""
 
-ABOVE_NOISE = 50.0
-"""A line of the spectrum this many times the noise's median power is no noise; one in a million would be."""
+NOISE_TAKEN_FOR_MOTION = 1e-6
+"""Probability that of all lines of white noise the greatest is taken for a motion's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float | str, rates: in
         return float("nan")
     squares = (lines / np.abs(lines).max()) ** 2
     # White noise counts most at the highest frequencies, where nothing else is: its lines are left out.
-    squares[squares <= ABOVE_NOISE * float(np.median(squares[x.size // 2 :]))] = 0.0
+    squares[squares <= _above_noise(x.size) * float(np.median(squares[x.size // 2 :]))] = 0.0
     # The cosine transform's line k has k half periods in the record.
     power = np.maximum(np.arange(x.size), 0.5) ** (3.0 - 2.0 * rates) * squares
     total = float(power.sum())
@@ -147,6 +147,17 @@ def vibration(
     if rms(kept[0]) <= LEAST * rms(x):
         return None
     return Vibration(kept, SLOW * frequency, rms(x - kept[0]) / rms(kept[0]))
+
+
+def _above_noise(count: int) -> float:
+    """Return how many times its median power the greatest of so many lines of white noise may be.
+
+    Each line is a normal variable: its square stays below 2 σ² erfcinv(p)² but for a probability p, and half
+    of them below 2 σ² erfcinv(1/2)². Of n lines none is beyond but for a probability of at most n p.
+    """
+    from scipy.special import erfcinv
+
+    return float((erfcinv(NOISE_TAKEN_FOR_MOTION / count) / erfcinv(0.5)) ** 2)
 
 
 def _without_parabola(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bondloop.cli.console import all_letters
+
 __all__ = ["AsJson", "print_json"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for machines.")]
@@ -23,7 +25,8 @@ def print_json(answer: object) -> None:
       "force": "N"
     }
     """
-    print(json.dumps(_finite(answer), indent=2, ensure_ascii=False, allow_nan=False))
+    # Escapes where the console lacks letters: what is read must be what was meant.
+    print(json.dumps(_finite(answer), indent=2, ensure_ascii=not all_letters(), allow_nan=False))
 
 
 def _finite(value: object) -> object:

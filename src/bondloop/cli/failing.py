@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from bondloop.cli.console import take_all_letters
 from bondloop.errors import BondloopError, LinesError
 
 __all__ = ["FailingInOneSentence"]
@@ -20,6 +21,11 @@ class FailingInOneSentence(TyperGroup):
     A `BondloopError`, or a file that cannot be read or written, is the user's business; so is a full disk.
     Any other exception is a fault in bondloop and keeps its traceback.
     """
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command, on any console."""
+        take_all_letters()
+        return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that `ctx` holds."""

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bondloop.cli.answers import print_json
+
 __all__ = ["schema"]
 
 
@@ -19,9 +21,9 @@ def schema(
     from bondloop.description import channels_schema
     from bondloop.description import schema as of_test_files
 
-    text = json.dumps(channels_schema() if channels else of_test_files(), indent=2, ensure_ascii=False)
+    found = channels_schema() if channels else of_test_files()
     if out is None:
-        print(text)
+        print_json(found)
     else:
-        out.write_text(text + "\n", encoding="utf-8")
+        out.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"wrote {out}")
