@@ -31,6 +31,7 @@ class Server:
         assert "page is at" in line, line
         self.url = line.split("page is at ")[1].split("/;")[0].split("/#")[0]
         self.port = int(self.url.rpartition(":")[2])
+        self.stop_port = int(line.rpartition("listens at port ")[2])
 
     @property
     def socket(self):

@@ -64,9 +64,10 @@ def opened(chromium):
         page = context.new_page()
         page.set_default_timeout(LIMIT)
         page.on("pageerror", lambda error: trouble.append(str(error)))
+        own = url.partition("://")[2].partition(":")[0]  # at any port: the stop has one of its own
         page.on(
             "request",
-            lambda r: None if r.url.startswith((url, url.replace("http", "ws"))) else trouble.append(r.url),
+            lambda r: None if re.match(rf"(http|ws)s?://{own}[:/]", r.url) else trouble.append(r.url),
         )
         page.goto(url)
         page.wait_for_selector("#crew:not(:empty)")
@@ -142,9 +143,10 @@ def test_a_rehearsal_from_the_page_to_its_replay(opened, runs):  # noqa: PLR0915
         until(page, "document.getElementById('answer').innerText.includes('excitation.scale')")
         viewer = opened(server.url)
         state(viewer, "active")
-        assert viewer.is_disabled("#trip")
         assert viewer.is_disabled("#take")
-        assert viewer.is_disabled("[data-do=stop]")
+        assert viewer.is_disabled("[data-do=hold]")
+        for free in ("#trip", "[data-do=retreat]", "[data-do=stop]"):  # everybody may stop
+            assert viewer.is_enabled(free)
         do(page, "ramp_out", "displacement")
         until(page, "document.getElementById('switch-displacement-value').innerText === '0 %'")
         page.keyboard.press("Escape")
@@ -195,7 +197,7 @@ def far(loop, tmp_path):
         yield served
 
 
-def test_a_page_that_hears_nothing_says_so_and_a_key_that_does_nothing_too(opened, far):
+def test_a_page_that_hears_nothing_says_so(opened, far):
     """A server that is stopped keeps its connexions open: what is shown is old, and marked as old."""
     page, viewer = opened(far.url), opened(far.url)
     page.fill("#name", "Ada")
@@ -203,8 +205,7 @@ def test_a_page_that_hears_nothing_says_so_and_a_key_that_does_nothing_too(opene
     viewer.wait_for_selector("#crew:has-text('Ada')")
     state(page, "inactive")
     page.wait_for_selector("[data-do=arm]:enabled")
-    viewer.keyboard.press("Escape")
-    until(viewer, "document.getElementById('answer').innerText.includes('you are a viewer')")
+    assert viewer.is_disabled("[data-do=arm]")
     page.fill("[data-parameter=stiffness] input", "")
     page.click("[data-parameter=stiffness] button")
     until(page, "document.getElementById('answer').innerText.includes('a number is missing')")
@@ -423,3 +424,31 @@ def test_every_text_can_be_read_and_every_control_reached(opened, tmp_path):
         page.focus("#tab-live")
         page.keyboard.press("ArrowRight")
         assert page.is_visible("#view-replay")
+
+
+@pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
+def test_trip_reaches_the_loop_though_the_server_is_frozen_or_dead(opened, loop, tmp_path, fate):
+    """A viewer presses Esc; the page says that it went to the stop itself, and stays red there."""
+    loop.mailbox.arm()
+    loop.mailbox.start()
+    with Server("--segment", loop.name, "--runs", tmp_path) as server:
+        page = opened(server.url)
+        state(page, "active")
+        page.wait_for_selector("#direct[data-ready=true]")
+        server.process.send_signal(fate)
+        if fate == signal.SIGKILL:
+            page.wait_for_selector("#lost:not([hidden])")
+            assert "still reach the loop" in page.inner_text("#lost")
+        try:
+            page.keyboard.press("Escape")
+            page.wait_for_selector("#answer.good")
+            assert re.fullmatch(r"trip in \d+ ms: confirmed", page.inner_text("#answer"))
+            until(page, "true")
+            while loop.ring.state != "safe":
+                time.sleep(0.01)
+            assert loop.status().cause == 9
+        finally:
+            if fate == signal.SIGSTOP:
+                server.process.send_signal(signal.SIGCONT)
+            loop.stop()
+            loop.wait(60)

@@ -34,6 +34,12 @@ def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
     port: Annotated[
         int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any free port.")
     ] = 8750,
+    stop_port: Annotated[
+        int | None,
+        typer.Option(
+            "--stop-port", parser=WHOLE, help="Where the page's stop listens; --port plus one if left out."
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; beyond this machine only with a token.")
     ] = "127.0.0.1",
@@ -81,6 +87,7 @@ def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
         Settings(
             host=host,
             port=port,
+            stop_port=stop_port,
             token=token if token_file is None else _read_token(token_file),
             certificate=tls_cert,
             key=tls_key,

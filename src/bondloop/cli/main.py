@@ -26,6 +26,7 @@ from bondloop.cli import (
     schema,
     serve,
     show,
+    stop,
     study,
     tune,
 )
@@ -56,6 +57,7 @@ app.command("identify")(identify.identify)
 app.command("show")(show.show)
 app.command("realtime")(realtime.realtime)
 app.command("rig")(rig.rig)
+app.command("stop")(stop.stop)
 app.command("dashboard")(dashboard.dashboard)
 app.command("play")(play.play)
 app.command("serve")(serve.serve)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -222,7 +223,8 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         return
     path = run_file(out or Path("out") / name, "realtime.h5")
     show = _live_line(as_json)
-    run = made.run(record=path, live=show, started=None if as_json else _told(made))
+    with contextlib.ExitStack() as keys:
+        run = made.run(record=path, live=show, started=None if as_json else _told(made, keys))
     if sys.stderr.isatty() and not as_json:
         print(file=sys.stderr)
     files = [Path(f) for f in run.record.attributes["files"]]
@@ -244,11 +246,15 @@ def _tell_left_out(test: HybridTest) -> None:
         )
 
 
-def _told(made: Prepared) -> Callable[[str], None]:
-    """Return a function that says how to attach to the loop, and what its operator's start will do."""
+def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
+    """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
 
     def tell(segment: str) -> None:
         from bondloop.realtime import Console
+        from bondloop.realtime.keyboard import stop_keys
+
+        if keys.enter_context(stop_keys(segment)):
+            print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr)
 
         print(f"attach to it: bondloop dashboard --segment {segment}", file=sys.stderr)
         if made.options.arm:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of", "own_length"]
 
-IN_REAL_TIME = ("gap", "record_loss")
+IN_REAL_TIME = ("gap", "record_loss", "page_loss")
 """What `--set` reaches of every hybrid test, whether or not its function takes it."""
 
 TestSource = Annotated[

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bondloop.dashboard.settings import Settings
+    from bondloop.dashboard.stop_server import StopProcess
 
 __all__ = ["PAGE", "application", "need_uplot"]
 
@@ -38,7 +40,6 @@ POLICY = (
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = (
-    (b"content-security-policy", POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -46,7 +47,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-"""On every answer."""
+"""On every answer, beside the policy."""
 
 
 def need_uplot() -> None:
@@ -61,8 +62,8 @@ def need_uplot() -> None:
 class _Guarded:
     """Lets in what `Doors` lets in, and puts the headers on every answer."""
 
-    def __init__(self, app: ASGIApp, doors: Doors) -> None:
-        self.app, self.doors = app, doors
+    def __init__(self, app: ASGIApp, doors: Doors, stop: StopProcess | None) -> None:
+        self.app, self.doors, self.stop = app, doors, stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -79,12 +80,22 @@ class _Guarded:
         if why is None and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
             why = self.doors.unknown(headers, asked.cookies)
         if why is None:
-            await self.app(scope, receive, _with_headers(send))
+            await self.app(scope, receive, _with_headers(send, self._policy(headers)))
         elif scope["type"] == "websocket":
             await WebSocket(scope, receive, send).close(REFUSED, why.words)
         else:
             answer = JSONResponse({"error": why.words}, why.status)
-            await answer(scope, receive, _with_headers(send))
+            await answer(scope, receive, _with_headers(send, POLICY))
+
+    def _policy(self, headers: dict[str, str]) -> bytes:
+        """Return what the page may load and reach: this server, and its stop under the same name."""
+        if self.stop is None:
+            return POLICY
+        name = urlsplit(f"//{headers['host']}").netloc.removesuffix(f":{self.doors.port}")
+        scheme = "https" if self.doors.secure else "http"
+        return POLICY.replace(
+            b"connect-src 'self'", f"connect-src 'self' {scheme}://{name}:{self.stop.port}".encode()
+        )
 
 
 def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
@@ -94,16 +105,16 @@ def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
     )  # fmt: skip
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, policy: bytes) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *HEADERS]
+            message["headers"] = [*message["headers"], (b"content-security-policy", policy), *HEADERS]
         await send(message)
 
     return sent
 
 
-def application(settings: Settings, port: int) -> ASGIApp:
+def application(settings: Settings, port: int, stop: StopProcess | None = None) -> ASGIApp:
     """Return the server's application.
 
     Parameters
@@ -112,9 +123,11 @@ def application(settings: Settings, port: int) -> ASGIApp:
         Of the server.
     port
         On which it listens.
+    stop
+        The page's stop, where it has one.
     """
     doors = Doors(settings.host, port, settings.token, settings.certificate is not None)
-    hub = Hub(settings)
+    hub = Hub(settings, stop)
     clients: set[Client] = set()
     tries = Allowance(1.0, 10)
 
@@ -190,4 +203,4 @@ def application(settings: Settings, port: int) -> ASGIApp:
         lifespan=lifespan,
     )
     app.state.hub = hub
-    return _Guarded(app, doors)
+    return _Guarded(app, doors, stop)

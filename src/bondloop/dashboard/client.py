@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from bondloop.dashboard.doors import shown_name
 from bondloop.dashboard.frames import PLANE, STRIP, packed
 from bondloop.dashboard.history import Curves
 from bondloop.dashboard.pace import Allowance
@@ -126,14 +126,14 @@ class Client:
             raise InputError("hello: expected a badge of 16 to 64 characters, and a name")
         if self.badge:
             raise InputError("hello was said already")
-        self.badge, self.name = badge, _shown(name, badge)
+        self.badge, self.name = badge, shown_name(name, badge)
         self.hub.crew.come(badge, self.name)
         self.hub.refresh()
 
     def _rename(self, name: object) -> None:
         if not isinstance(name, str) or not self.badge:
             raise InputError("rename: expected a name, after hello")
-        before, self.name = self.name, _shown(name, self.badge)
+        before, self.name = self.name, shown_name(name, self.badge)
         if self.name != before:
             self.hub.crew.rename(self.badge, self.name)
             self.hub.log.add("role", f"{before} is now {self.name}", who=self.name)
@@ -190,13 +190,6 @@ class Client:
             self._frame += 1
             self._drawn.clear()
             await self.socket.send_bytes(packed(self._frame, blocks))
-
-
-def _shown(name: str, badge: str) -> str:
-    """Return the name by which a browser goes, with a mark of its badge: nobody passes for another."""
-    mark = hashlib.sha256(badge.encode()).hexdigest()[:4]
-    plain = "".join(c for c in name if c.isprintable()).strip().encode()[:24].decode(errors="ignore")
-    return f"{plain or 'browser'} ({mark})"
 
 
 def _message(text: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from bondloop.errors import InputError
 
-__all__ = ["COOKIE", "Doors", "Refusal", "is_loopback"]
+__all__ = ["COOKIE", "Doors", "Refusal", "is_loopback", "shown_name"]
 
 COOKIE = "bondloop-dashboard"
 SHORTEST = 16
@@ -43,6 +43,26 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def shown_name(name: str, badge: str) -> str:
+    """Return the name by which a browser goes, with a mark of its badge: nobody passes for another.
+
+    Parameters
+    ----------
+    name
+        That it wishes.
+    badge
+        Its secret.
+
+    Examples
+    --------
+    >>> shown_name("ada", "0123456789abcdef")
+    'ada (9f9f)'
+    """
+    mark = hashlib.sha256(badge.encode()).hexdigest()[:4]
+    plain = "".join(c for c in name if c.isprintable()).strip().encode()[:24].decode(errors="ignore")
+    return f"{plain or 'browser'} ({mark})"
 
 
 @dataclass(frozen=True)
@@ -76,6 +96,8 @@ class Doors:
         Demanded from everybody, where it is not empty.
     secure
         Whether the server speaks TLS.
+    page_port
+        Where the pages are served that may send requests, if not on this very port.
 
     Examples
     --------
@@ -90,6 +112,7 @@ class Doors:
     port: int
     token: str = ""
     secure: bool = False
+    page_port: int = 0
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and not self.token:
@@ -129,14 +152,28 @@ class Doors:
         """Return why a request does not come from a page of this server; arguments as in `refusal`."""
         if not self._is_ours(headers.get("host", "")):
             return Refusal("the host of the request is not this server")
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        near = ("same-origin", "none", *(("same-site",) if self.page_port else ()))
+        if headers.get("sec-fetch-site", "none") not in near:
             return Refusal("the request comes from a page of another site", followed_link=True)
         origin = headers.get("origin")
         if origin is None:
             return Refusal("the request names no origin") if acts else None
-        scheme = "https" if self.secure else "http"
-        ours = origin == f"{scheme}://{headers['host']}"
-        return None if ours else Refusal("the request comes from another origin")
+        if self._is_page(origin, headers["host"]):
+            return None
+        return Refusal("the request comes from another origin")
+
+    def _is_page(self, origin: str, host: str) -> bool:
+        """Whether an Origin header names a page of this server, by the name that the request has for it."""
+        scheme, usual = ("https", 443) if self.secure else ("http", 80)
+        try:
+            page, named = urlsplit(origin), urlsplit(f"//{host}")
+            found = page.scheme, page.hostname, page.port or usual
+        except ValueError:
+            return False
+        return (
+            found == (scheme, named.hostname, self.page_port or self.port)
+            and origin == f"{scheme}://{page.netloc}"
+        )
 
     def unknown(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Refusal | None:
         """Return why a request does not have the token; arguments as in `refusal`."""

@@ -21,6 +21,7 @@ from bondloop.realtime.shared import PREFIX
 
 if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
+    from bondloop.dashboard.stop_server import StopProcess
 
 __all__ = ["Hub"]
 
@@ -39,6 +40,8 @@ class Hub:
     ----------
     settings
         Of the server.
+    stop
+        Of the page, where it has one.
 
     Attributes
     ----------
@@ -50,8 +53,8 @@ class Hub:
         The newest messages for browsers, as JSON text.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, stop: StopProcess | None = None) -> None:
+        self.settings, self.stop = settings, stop
         self.log, self.crew, self.preflight, self.hands = EventLog(), Crew(), Preflight(), Hands()
         self.attached: Attached | None = None
         self.rehearsal: Rehearsal | None = None
@@ -83,8 +86,11 @@ class Hub:
             self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
         if self._is_due("search", SEARCH):
             self._search()
+            if self.stop is not None and self.stop.keep():
+                self.log.add("server", "the page's stop had ended; it was started again")
         self._mind_rehearsal()
         if self.attached is not None:
+            self.attached.console.beat_page()
             self.attached.look()
             self._mind_run(self.attached)
             if self.crew.operator and not self.crew.waiting:
@@ -115,6 +121,7 @@ class Hub:
             "crew": {"operator": crew.operator_name, "waiting": crew.waiting, "viewers": crew.viewers},
             "rehearsal": None if self.rehearsal is None else self.rehearsal.describe(),
             "subject": None if subject is None else {"name": subject.name, "seconds": subject.seconds},
+            "stop_port": None if self.stop is None else self.stop.port,
             "absence": vars(self.settings.absence),
             "preflight": self.preflight.describe(),
         }
@@ -171,6 +178,7 @@ class Hub:
     def detach(self) -> None:
         """Let go of the loop, which goes on."""
         if self.attached is not None:
+            self.attached.console.beat_page(attached=False)
             self.attached.close()
             self.attached = None
             self.era += 1

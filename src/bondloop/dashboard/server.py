@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from bondloop.dashboard.settings import Settings
+    from bondloop.dashboard.stop_server import StopProcess
 
 __all__ = ["listening", "serve", "server_of"]
 
@@ -30,16 +31,23 @@ def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
     """
     _need_packages()
     from bondloop.dashboard.app import need_uplot
+    from bondloop.dashboard.stop_server import StopProcess
 
     need_uplot()
     _expect_certificate(settings)
-    with listening(settings.host, settings.port) as listener:
+    with contextlib.ExitStack() as ending:
+        listener = ending.enter_context(listening(settings.host, settings.port))
         port = int(listener.getsockname()[1])
-        server = server_of(settings, port)
+        stop = StopProcess(settings, port)
+        ending.callback(stop.close)
+        server = server_of(settings, port, stop)
         scheme = "http" if settings.certificate is None else "https"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         mark = "#token=..." if settings.token else ""
-        tell(f"the operator's page is at {scheme}://{host}:{port}/{mark}; Ctrl-C ends it, not the test")
+        tell(
+            f"the operator's page is at {scheme}://{host}:{port}/{mark}; Ctrl-C ends it, not the test. "
+            f"Its stop listens at port {stop.port}"
+        )
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
@@ -54,7 +62,7 @@ def _need_packages() -> None:
         ) from error
 
 
-def server_of(settings: Settings, port: int) -> uvicorn.Server:
+def server_of(settings: Settings, port: int, stop: StopProcess | None = None) -> uvicorn.Server:
     """Return the server, to be run on a socket that listens; `should_exit` ends it.
 
     Parameters
@@ -63,6 +71,8 @@ def server_of(settings: Settings, port: int) -> uvicorn.Server:
         Where, to whom and what.
     port
         On which it will listen.
+    stop
+        The page's stop; None: its buttons go by the server alone.
     """
     import uvicorn
 
@@ -70,7 +80,7 @@ def server_of(settings: Settings, port: int) -> uvicorn.Server:
     from bondloop.dashboard.client import LONGEST
 
     config = uvicorn.Config(
-        application(settings, port),
+        application(settings, port, stop),
         ws="websockets-sansio",
         ws_max_size=LONGEST,
         ws_ping_interval=5.0,

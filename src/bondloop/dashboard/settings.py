@@ -94,6 +94,8 @@ class Settings:
     ----------
     host, port
         Where it listens; port 0: any that is free.
+    stop_port
+        Where its stop listens, a process of its own; the next port unless given, another where that is taken.
     token
         Demanded from everybody, where it is not empty.
     certificate, key
@@ -117,6 +119,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 8750
+    stop_port: int | None = None
     token: str = field(default="", repr=False)
     certificate: Path | None = None
     key: Path | None = None

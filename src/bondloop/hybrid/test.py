@@ -138,6 +138,9 @@ class HybridTest(Checkable):
         In real time, when ticks cannot be recorded (the disk is full, the recorder has died or lags by more
         than its buffer): ``"report"`` tells the operator and goes on, ``"retreat"`` brings the rig to its
         safe position, for a test that is worth nothing without its record.
+    page_loss
+        In real time, when the operator's page stands still for half a second or is killed: ``"report"`` tells
+        the operator and goes on, ``"retreat"`` brings the rig to its safe position, where it waits.
     tunable
         Parameters that may be changed while the test runs, by path: ``{"excitation.scale": Tunable(0, 1.2,
         rate=0.5)}``, the span of the excitation; a gain; a limit of the interlock, which may be tightened and
@@ -167,6 +170,7 @@ class HybridTest(Checkable):
         "coupling": ("sampled", "continuous"),
         "coordinates": ("relative", "absolute"),
         "record_loss": ("report", "retreat"),
+        "page_loss": ("report", "retreat"),
     }
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -187,6 +191,7 @@ class HybridTest(Checkable):
         interlock: Interlock | None = None,
         gap: float | str = GAP,
         record_loss: str = "report",
+        page_loss: str = "report",
         tunable: Mapping[str, Tunable] | None = None,
         record: Iterable[str] | str = (),
         extrapolation: Extrapolation | None = None,
@@ -197,9 +202,10 @@ class HybridTest(Checkable):
     ) -> None:
         rate = POSITIVE.check(rate, "rate", "Hz")
         self.gap = POSITIVE.check(gap, "gap", "s")
-        if record_loss not in self._allowed["record_loss"]:
-            raise InputError(f"record_loss must be 'report' or 'retreat'; found {record_loss!r}")
-        self.record_loss = record_loss
+        for word, found in (("record_loss", record_loss), ("page_loss", page_loss)):
+            if found not in self._allowed[word]:
+                raise InputError(f"{word} must be 'report' or 'retreat'; found {found!r}")
+        self.record_loss, self.page_loss = record_loss, page_loss
         if coupling not in self._allowed["coupling"]:
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
@@ -461,7 +467,8 @@ class HybridTest(Checkable):
             "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
-            "record_loss": self.record_loss, "tunable": self.tunable or None, "record": self.record,
+            "record_loss": self.record_loss, "page_loss": self.page_loss,
+            "tunable": self.tunable or None, "record": self.record,
             "extrapolation": self.extrapolation, "feedback": self.feedback,
             "restoring_force": self.restoring_force, "values": self.overrides, "name": self.name,
         }  # fmt: skip

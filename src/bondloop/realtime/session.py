@@ -39,7 +39,7 @@ from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options
 from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
 from bondloop.realtime.shared import need_linux
 from bondloop.realtime.shipped import drivers_for
-from bondloop.realtime.silence import silence_words
+from bondloop.realtime.silence import page_silence, silence_words
 from bondloop.realtime.summary import moving, outcome, timing, warnings_of
 from bondloop.safety.causes import Cause
 from bondloop.safety.channel_names import WARNING
@@ -371,7 +371,7 @@ class Prepared:
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
-        retreats, shown = False, None
+        retreats, shown, page = False, None, _PageWatch(self.test.page_loss)
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell, further=further) as asked:
             before = loop.status()
@@ -387,10 +387,13 @@ class Prepared:
                 loop.segment.header["recording_words"][0] = health.words.encode()[:128]
                 if health.loss and self.test.record_loss == "retreat" and not retreats:
                     retreats = True
-                    _retreat_for_record(loop)
+                    loop.mailbox.trip(Cause.RECORD_LOST)
+                page.look(loop)
                 if live is not None:
                     shown = replace(
-                        watcher.look(), recording=health.words, trouble=silence_words(loop.silence)
+                        watcher.look(),
+                        recording=health.words,
+                        trouble=silence_words(loop.silence) or page.words,
                     )
                     live(shown)
             if live is not None and shown is not None and shown.state != loop.ring.state:
@@ -413,7 +416,11 @@ class Prepared:
             "moving": moving(before, loop.status()),
             "warnings": warnings_of(merged[WARNING]) if WARNING in merged else {},
             "wall_seconds": wall,
-            "notes": [*self._notes(), *(line for line in loop.said.splitlines() if line.strip())],
+            "notes": [
+                *self._notes(),
+                *page.notes,
+                *(line for line in loop.said.splitlines() if line.strip()),
+            ],
             "recording": "; ".join(recorders.troubles),
             "samples_missing": known["steps"] - len(merged),
             "files": [str(p) for p in recorders.files] if keep else [],
@@ -461,6 +468,7 @@ class Prepared:
                     "link": link,
                     "own_rig": self.rig is not None,
                     "record_loss": self.test.record_loss,
+                    "page_loss": self.test.page_loss,
                     "emulated": self.emulated,
                 },
                 **({} if self.channels is None else {"channels": self.channels.describe()}),
@@ -477,9 +485,25 @@ class Prepared:
         }
 
 
-def _retreat_for_record(loop: LoopProcess) -> None:
-    """Bring the rig to its safe state because the record has a hole."""
-    loop.mailbox.trip(Cause.RECORD_LOST)
+class _PageWatch:
+    """Watches whether the server of an operator's page turns, and retreats where the test wants that."""
+
+    def __init__(self, then: str) -> None:
+        self.words = ""
+        self.notes: list[str] = []
+        self._then = then
+
+    def look(self, loop: LoopProcess) -> None:
+        """Look once; what is found is noted when it begins."""
+        silent = page_silence(int(loop.segment.header["page_ns"][0]), time.monotonic_ns())
+        if silent and not self.words:
+            retreats = self._then == "retreat" and loop.ring.state == "active"
+            if retreats:
+                loop.mailbox.retreat("supervisor")
+            then = ", so the rig goes to its safe position and waits" if retreats else ""
+            at = max(loop.status().steps - 1, 0) * loop.ring.period
+            self.notes.append(f"the operator's page stood still at t = {at:.4g} s{then}")
+        self.words = f"THE OPERATOR'S PAGE STANDS STILL ({silent:.1f} s)" if silent else ""
 
 
 def _row_bytes(test: HybridTest) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["SILENT", "silence", "silence_words"]
+__all__ = ["SILENT", "page_silence", "silence", "silence_words"]
 
 SILENT = 1.0
 """Seconds without a cycle after which a loop does not answer."""
+PAGE_SILENT = 0.5
+"""Seconds without a turn after which the server of the operator's page stands still."""
 
 
 def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
@@ -27,6 +29,25 @@ def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
     """
     seconds = 1e-9 * (now_ns - heartbeat_ns)
     return seconds if heartbeat_ns and seconds > SILENT + 2e-9 * period_ns else 0.0
+
+
+def page_silence(heartbeat_ns: int, now_ns: int) -> float:
+    """Return for how many seconds the server of the operator's page has stood still; 0 while it turns.
+
+    Parameters
+    ----------
+    heartbeat_ns
+        When it last turned; 0: no page is attached, or it has let go of the loop.
+    now_ns
+        By the same clock.
+
+    Examples
+    --------
+    >>> page_silence(10**9, 12 * 10**8), page_silence(10**9, 2 * 10**9), page_silence(0, 10**9)
+    (0.0, 1.0, 0.0)
+    """
+    seconds = 1e-9 * (now_ns - heartbeat_ns)
+    return seconds if heartbeat_ns and seconds > PAGE_SILENT else 0.0
 
 
 def silence_words(seconds: float) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "REQUESTS",
     "Request",
     "Requested",
+    "Requests",
     "counts",
     "living_loops",
     "name_bytes",
@@ -195,11 +196,57 @@ class Requested:
         Whether the loop has heard it, or has ended.
     seconds
         From giving it until then.
+    missing
+        Whether there is no such loop.
     """
 
     loop: str
     confirmed: bool
     seconds: float
+    missing: bool = False
+
+
+class Requests:
+    """Requests that were given to loops together, until each has confirmed its own.
+
+    Parameters
+    ----------
+    loops
+        Names of their segments.
+    kind
+        Which.
+    who
+        For the log.
+    """
+
+    def __init__(self, loops: Iterable[str], kind: Request, who: str = "") -> None:
+        self.kind = kind
+        self._began = time.monotonic()
+        self._waiting: dict[str, tuple[BinaryIO, int]] = {}
+        self._known: dict[str, Requested] = {}
+        for loop in loops:
+            self._known[loop] = Requested(loop, False, 0.0, missing=True)
+            with contextlib.suppress(OSError, InputError):
+                file = opened(FOLDER / loop, writable=True)
+                self._waiting[loop] = file, request(file.fileno(), kind, who)
+
+    def look(self) -> bool:
+        """Look which loops have confirmed; return whether none is waited for any more."""
+        for loop, (file, count) in list(self._waiting.items()):
+            head = os.pread(file.fileno(), _HEAD.size, 0)
+            gone = len(head) < _HEAD.size or not process_lives(_HEAD.unpack(head)[2])
+            done = gone or counts(file.fileno(), self.kind)[1] >= count
+            self._known[loop] = Requested(loop, done, time.monotonic() - self._began)
+            if done:
+                self._waiting.pop(loop)[0].close()
+        return not self._waiting
+
+    def close(self) -> list[Requested]:
+        """Wait no longer; return what became of each."""
+        for file, _ in self._waiting.values():
+            file.close()
+        self._waiting.clear()
+        return list(self._known.values())
 
 
 def request_all(loops: Iterable[str], kind: Request, who: str = "", patience: float = 2.0) -> list[Requested]:
@@ -216,25 +263,8 @@ def request_all(loops: Iterable[str], kind: Request, who: str = "", patience: fl
     patience
         Seconds to wait for all of them.
     """
-    began = time.monotonic()
-    waiting: dict[str, tuple[BinaryIO, int]] = {}
-    outcome: dict[str, Requested] = {}
-    with contextlib.ExitStack() as stack:
-        for loop in loops:
-            try:
-                file = stack.enter_context(opened(FOLDER / loop, writable=True))
-                waiting[loop] = file, request(file.fileno(), kind, who)
-            except (OSError, InputError):
-                outcome[loop] = Requested(loop, False, 0.0)
-        while waiting:
-            passed = time.monotonic() - began
-            for loop, (file, count) in list(waiting.items()):
-                head = os.pread(file.fileno(), _HEAD.size, 0)
-                gone = len(head) < _HEAD.size or not process_lives(_HEAD.unpack(head)[2])
-                done = counts(file.fileno(), kind)[1] >= count or gone
-                if done or passed > patience:
-                    outcome[loop] = Requested(loop, done, passed)
-                    del waiting[loop]
-            if waiting:
-                time.sleep(_LOOK)
-    return list(outcome.values())
+    given = Requests(loops, kind, who)
+    until = time.monotonic() + patience
+    while not given.look() and time.monotonic() < until:
+        time.sleep(_LOOK)
+    return given.close()

@@ -48,6 +48,8 @@ export class Link extends EventTarget {
     };
   }
 
+  get badge() { return badge(); }
+
   get open() { return this.#socket?.readyState === WebSocket.OPEN; }
 
   send(message) { if (this.open) this.#socket.send(JSON.stringify(message)); }

@@ -6,6 +6,7 @@ import { Live } from "./live.js";
 import { Prepare } from "./prepare.js";
 import { Replay } from "./replay.js";
 import { Steering } from "./steering.js";
+import { DirectStop } from "./stop.js";
 
 const place = (id) => document.getElementById(id);
 const VIEWS = ["live", "replay", "prepare"];
@@ -68,9 +69,11 @@ function startTabs(parts) {
 }
 
 // Whether the server is there: "", "silent" (connected, but nothing has come for seconds) or "lost".
-function showServer(how) {
-  const words = { silent: "Nothing has come from the server for seconds. What is shown is old; TRIP is sent if you press it, but may not arrive: use the emergency stop.",
-    lost: "The server does not answer. What is shown is old, and TRIP cannot be sent: use the emergency stop. Connecting again…" };
+function showServer(how = document.body.dataset.server ?? "") {
+  document.body.dataset.server = how;
+  const reach = direct.ready ? "TRIP, Retreat and Stop still reach the loop, by a process of their own." : "TRIP may not arrive: use the emergency stop.";
+  const words = { silent: `Nothing has come from the server for seconds. What is shown is old. ${reach}`,
+    lost: `The server does not answer. What is shown is old. ${reach} Connecting again…` };
   place("lost").textContent = words[how] ?? "";
   place("lost").hidden = !how;
   for (const word of ["silent", "lost"]) document.body.classList.toggle(word, how === word);
@@ -82,14 +85,15 @@ function startName(link) {
   input.addEventListener("change", () => { always.set("name", input.value.trim()); link.send({ rename: input.value.trim() }); });
 }
 
-const link = new Link();
+const link = new Link(), direct = new DirectStop(link);
+direct.addEventListener("change", () => showServer());
 link.on("open", () => showServer(""));
 link.on("heard", () => showServer(""));
 link.on("silent", () => showServer("silent"));
 link.on("lost", () => showServer("lost"));
 startName(link);
 const live = new Live(link);
-new Steering(link);
+new Steering(link, direct);
 startEvents(link);
 const prepare = new Prepare(link), replay = new Replay();
 startTheme(() => { live.recolour(); replay.recolour(); });

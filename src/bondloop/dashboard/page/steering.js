@@ -9,14 +9,16 @@ const FITS = { arm: ["inactive"], start: ["armed"], hold: ["active"], resume: ["
   reset: ["safe", "tripped"], ramp_in: ["active", "hold", "inactive", "armed"], ramp_out: ["active", "hold", "inactive", "armed"] };
 const ENDED = ["none", "finalized", "dead"];
 const PRESSED = ["hold", "resume", "ramp_in", "ramp_out"]; // said as the button says it; the log says what was set
-const CALMING = ["retreat", "stop"]; // sent although what is shown is old
+const CALMING = ["retreat", "stop", "trip"]; // free to everybody, and sent although what is shown is old
+const HASTE = 250; // milliseconds after which what brings the rig to rest goes by the server too
 
 export class Steering {
-  constructor(link) {
-    this.link = link; this.me = ""; this.state = "none"; this.operator = false; this.status = null; this.loop = null;
+  constructor(link, direct) {
+    this.link = link; this.direct = direct; this.me = ""; this.state = "none"; this.operator = false; this.status = null; this.loop = null;
     link.on("you", ({ name }) => { this.me = name; });
     link.on("loop", (loop) => { this.loop = loop.channels ? loop : null; this.#parameters(); });
     link.on("status", (status) => this.#show(status));
+    direct.addEventListener("change", () => this.#allow());
     link.on("lost", () => { this.operator = false; this.#allow(); });
     for (const word of ["silent", "heard"]) link.on(word, () => this.#allow());
     link.on("trouble", (text) => this.#say(text, "bad"));
@@ -33,18 +35,25 @@ export class Steering {
   // A press that does nothing says so: who presses it believes that the rig stops.
   trip() {
     if (!place("trip").disabled) this.ask({ do: "trip" }, place("trip"));
-    else if (!this.link.open) this.#say("TRIP was not sent: the server does not answer. Press the emergency stop", "bad");
     else if (ENDED.includes(this.state)) this.#say("there is nothing to trip: no loop runs", "");
-    else this.#say("TRIP was not sent: you are a viewer. Tell the operator, or press the emergency stop", "bad");
+    else this.#say("TRIP was not sent: neither the stop nor the server answers. Press the emergency stop", "bad");
   }
 
   async ask(command, button) {
     button.classList.add("wished");
     const wish = [command.do.replace("_", " "), ...(command.switches ?? [])].join(" ");
     this.#say(`${wish}: asked, not confirmed yet`, "");
-    try { const done = await this.link.ask(command); this.#say(`${PRESSED.includes(command.do) ? wish : done}: confirmed`, "good"); }
+    try { const done = await (CALMING.includes(command.do) ? this.#calm(command) : this.link.ask(command)); this.#say(`${PRESSED.includes(command.do) ? wish : done}: confirmed`, "good"); }
     catch (error) { this.#say(error.message, "bad"); }
     finally { button.classList.remove("wished"); }
+  }
+
+  // To the stop's own process first; by the server too where that does not confirm at once. Either may be the one that arrives.
+  #calm(command) {
+    const direct = this.direct.request(command.do);
+    const late = new Promise((resolve) => { setTimeout(resolve, HASTE); direct.catch(resolve); });
+    const other = Promise.race([direct.then(() => true, () => false), late.then(() => false)]).then((done) => (done ? direct : this.link.ask(command)));
+    return Promise.any([direct, other]).catch(({ errors }) => { throw errors[0]; });
   }
 
   #say(text, kind) { const answer = place("answer"); answer.textContent = text; answer.className = kind; }
@@ -79,10 +88,13 @@ export class Steering {
     const running = !ENDED.includes(this.state), known = new Set(Object.keys(this.status?.loop?.parameters ?? {}));
     for (const button of document.querySelectorAll("[data-do]")) {
       const fits = FITS[button.dataset.do].includes(this.state) && (button.dataset.do !== "reset" || this.status.loop.state === "safe"), needs = button.dataset.switch ? `switch.${button.dataset.switch}.target` : { hold: "excitation.hold", resume: "excitation.hold" }[button.dataset.do];
-      button.disabled = !this.operator || (this.link.silent && !CALMING.includes(button.dataset.do)) || !fits || (needs !== undefined && !known.has(needs));
+      const calms = CALMING.includes(button.dataset.do), heard = calms ? this.link.open || this.direct.ready : this.operator && !this.link.silent;
+      button.disabled = !heard || !fits || (needs !== undefined && !known.has(needs));
     }
-    place("trip").disabled = !this.operator || !running || !this.link.open;
-    place("trip").title = this.operator ? "Bring the rig to its safe state at once" : "Take the operator's role to command";
+    place("trip").disabled = !running || !(this.link.open || this.direct.ready);
+    place("trip").title = "Bring the rig to its safe state at once; anybody may";
+    place("direct").textContent = this.direct.ready ? "stop: direct" : "stop: by the server only";
+    place("direct").dataset.ready = String(this.direct.ready);
     place("span-set").disabled = place("span").disabled = !this.operator || this.link.silent || !running || !known.has("excitation.hold");
     place("rehearse-start").disabled = !this.operator || running || Boolean(this.status?.rehearsal);
     for (const input of document.querySelectorAll(".parameter input, .parameter button")) input.disabled = !this.operator || this.link.silent || !running;
