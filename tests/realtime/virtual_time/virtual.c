@@ -149,7 +149,7 @@ static word find(const char *name)
         WORD("segment.", (*segment), run), WORD("segment.", (*segment), armed), WORD("segment.", (*segment), step),
         WORD("segment.", (*segment), heartbeat_ns), WORD("segment.", (*segment), written),
         WORD("segment.", (*segment), events_written), WORD("segment.", (*segment), supervisor_ns),
-        WORD("segment.", (*segment), operator_ns), WORD("segment.", (*segment), stops),
+        WORD("segment.", (*segment), operator_ns), WORD("segment.", (*segment), mail_taken),
         WORD("counts.", segment->counts, cycles), WORD("counts.", segment->counts, steps),
         WORD("counts.", segment->counts, overruns), WORD("counts.", segment->counts, missed),
         WORD("counts.", segment->counts, held), WORD("counts.", segment->counts, refused),
@@ -219,6 +219,20 @@ void virtual_mail(uint32_t kind, uint32_t index, double value, uint64_t more, in
         mail.check ^= bits[i];
     memcpy(&segment->mail[segment->mail_given%BL_MAILS], &mail, sizeof mail);
     segment->mail_given += 1;
+}
+
+/* A trip, a retreat or a stop, as anybody requests it. */
+void virtual_request(int which, uint64_t cause)
+{
+    segment->requests[which].cause = cause;
+    strcpy(segment->requests[which].who, "anybody");
+    segment->requests[which].count += 1;
+}
+
+/* How many requests were given and not heard. */
+int virtual_unheard(int which)
+{
+    return (int)(segment->requests[which].count - segment->requests[which].heard);
 }
 
 /* Slot i: the words of bl_slot, and the channels. */

@@ -17,7 +17,8 @@ COVERAGE = "BONDLOOP_C_COVERAGE"
 
 UNCONFIGURED, INACTIVE, ACTIVE, RETREAT, SAFE, FINALIZED = range(6)
 OLD, FRESH, LOST = 0, 1, -1
-START, STOP, SET, TRIP, RESET, ARM, PARK = 1, 2, 3, 4, 5, 7, 8
+START, SET, RESET, ARM = 1, 3, 5, 7
+TRIP, PARK, STOP = "trip", "retreat", "stop"
 T = 2_000_000
 """Period in ns."""
 
@@ -149,6 +150,7 @@ class Loop:
             came = self.send(given)
             if not measured:
                 return came
+        if commands or self["hot"]:
             self._begin()
         self.clock.value += self.slow_receiving.get(self.cycle, 0)
         seen = self.sensors(self.cycle)
@@ -169,8 +171,11 @@ class Loop:
     def mail(self, kind, index=0, value=0.0, more=0, spoiled=0):
         self.library.virtual_mail(kind, index, ctypes.c_double(value), ctypes.c_uint64(more), spoiled)
 
+    def request(self, what, cause=0):
+        self.library.virtual_request((TRIP, PARK, STOP).index(what), ctypes.c_uint64(cause))
+
     def stop(self):
-        self["segment.stops"] += 1
+        self.request(STOP)
 
     def fault(self, code, words):
         self.library.virtual_fault(code, words.encode())
@@ -222,6 +227,11 @@ def build(folder, coverage):
         [*compiler().command, *flags, f"-I{c}", "-shared", *texts, "-lm", "-o", str(library)], check=True, cwd=folder
     )
     return library
+
+
+def word(library, name):
+    """A flag that signals set."""
+    return ctypes.c_int.in_dll(library, name)
 
 
 def ramp(start, safe, cycles):
