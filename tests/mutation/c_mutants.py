@@ -1,13 +1,19 @@
-"""Small faults in C: one operator, number, call, condition or statement changed, in code written as ours is: binary
-operators of sums and comparisons stand between blanks, those of products and pointers do not."""
+"""Small faults in C: one operator, number, call, condition or statement changed.
+
+The code must be written as ours is: binary operators of sums and comparisons stand between blanks, those of
+products and pointers do not.
+"""
 
 import re
 
-HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+HIDDEN = re.compile(
+    r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^#(?:\\\n|[^\n])*',
+    re.DOTALL | re.MULTILINE,
+)
 SPACED = {
     "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",),
-    "&&": ("||",), "||": ("&&",), "+": ("-",), "-": ("+",), "&": ("|",), "|": ("&",), "^": ("|",), "<<": (">>",),
-    ">>": ("<<",), "+=": ("-=", "="), "-=": ("+=", "="), "|=": ("&=", "="), "^=": ("|=",),
+    "&&": ("||",), "||": ("&&",), "+": ("-",), "-": ("+",), "&": ("|",), "|": ("&",), "^": ("|",),
+    "<<": (">>",), ">>": ("<<",), "+=": ("-=", "="), "-=": ("+=", "="), "|=": ("&=", "="), "^=": ("|=",),
 }  # fmt: skip
 OPERATOR = re.compile(r"(?<= )(?:<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\|=|\^=|[<>+\-&|^])(?= )")
 PRODUCT = re.compile(r"(?<=[\w)\]])([*/%])(?=[\w(])")
@@ -20,12 +26,12 @@ DECLARATION = re.compile(
 STATEMENT = re.compile(r"^( *)((?:\+\+|--)?\*?[A-Za-z_][^\n{}]*;)(?= *$)", re.MULTILINE)
 OTHER_CALLS = {"fmax": "fmin", "fmin": "fmax", "cos": "sin"}
 DROPPED_CALLS = ("fabs", "ceil", "narrow", "fmax", "fmin")
-TRUTHS = ("bl_is_finite", "bl_is_nan", "are_finite", "is_peer", "is_withdrawn", "moves", "is_gentle", "bl_guard_is_safe",
-          "knows_the_last_command")  # fmt: skip
+TRUTHS = ("bl_is_finite", "bl_is_nan", "are_finite", "is_peer", "is_withdrawn", "moves", "is_gentle",
+          "bl_guard_is_safe", "knows_the_last_command")  # fmt: skip
 
 
 def mutants(text):
-    """Return the changes of a file's text: (start, end, new text) in characters, in the order of the text."""
+    """Return the changes of a text: (start, end, new text) in characters, in their order."""
     code = HIDDEN.sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
     body = _bodies(code)
     found = []
@@ -38,7 +44,11 @@ def mutants(text):
         if value in (0, 1) and code[: m.start()].endswith("return ") and code[m.end()] == ";":
             found.append((m.start(), m.end(), str(1 - value)))  # a truth: 2 is as true as 1
             continue
-        found += [(m.start(), m.end(), repr(n)) for n in dict.fromkeys((value + 1, 2 * value, 0 * value)) if n != value]
+        found += [
+            (m.start(), m.end(), repr(n))
+            for n in dict.fromkeys((value + 1, 2 * value, 0 * value))
+            if n != value
+        ]
     for m in NEGATION.finditer(code):
         if code[: m.start()].rstrip()[-1] in "(,=<>&|?:" or m[0] == "!":
             found.append((m.start(), m.end(), ""))

@@ -1,10 +1,9 @@
-"""Mutation testing of what guards people: draws small faults in the safety layer, and looks whether a test finds each.
+"""Mutation testing of what guards people: does a test find each of the small faults that are drawn here?
 
     python tests/mutation/mutants.py [--count 150] [--seed 37] [--only guard.c] [--resume] [--list]
 
-Each mutant is a copy of `src` with one change; the tests nearest to the changed file run on it until the first one
-fails. Who survives must be found by a new test, or be argued equivalent in `equivalent.toml`: anything else is a
-failure. The draw goes by a hash of file, line and change, so that an edit elsewhere changes nothing of it.
+Each mutant is a copy of `src` with one change; the tests nearest to the changed file run on it until one fails.
+A survivor must be found by a new test, or be argued equivalent in `equivalent.toml`. The draw goes by a hash of file, line and change, so that an edit elsewhere changes nothing of it.
 """
 
 import argparse
@@ -34,21 +33,33 @@ SECONDS = 240
 """After which tests of a mutant are taken to hang: it is found."""
 
 SAFETY, C = "src/bondloop/safety", "src/bondloop/realtime/c"
-VIRTUAL = ["tests/realtime/virtual_time"]
+VIRTUAL = [f"tests/realtime/virtual_time/test_{of}.py" for of in ("guard", "executive", "commands")]
 TESTS = {
     f"{SAFETY}/*.py": [["tests/safety", SAFETY]],
-    f"{C}/guard.c": [VIRTUAL, ["tests/realtime/test_guard.py", "tests/realtime/test_lifecycle.py"]],
-    f"{C}/executive.c": [VIRTUAL, ["tests/realtime/test_guard.py", "tests/realtime/test_lifecycle.py"]],
+    f"{C}/guard.c": [VIRTUAL],
+    f"{C}/executive.c": [VIRTUAL],
     f"{C}/packet.c": [["tests/realtime/virtual_time/test_packets.py"]],
     f"{C}/link_udp.c": [["tests/realtime/test_udp_peer.py", "tests/realtime/test_udp.py"]],
     "src/bondloop/identify/confidence.py": [
         ["tests/identify/test_confidence.py", "src/bondloop/identify/confidence.py"],
-        ["tests/identify/test_fit_ranking.py", "tests/identify/test_fit_bond_graph.py", "tests/identify/test_data.py"],
+        [
+            "tests/identify/test_fit_ranking.py",
+            "tests/identify/test_fit_bond_graph.py",
+            "tests/identify/test_data.py",
+        ],
     ],
 }
 """What is mutated, with its tests: the fastest first."""
 
-CHECKS_OF_PACKETS = ("loop_drain", "is_peer", "is_withdrawn", "are_finite", "rig_hello", "port_receive", "stop_word")
+CHECKS_OF_PACKETS = (
+    "loop_drain",
+    "is_peer",
+    "is_withdrawn",
+    "are_finite",
+    "rig_hello",
+    "port_receive",
+    "stop_word",
+)
 """Functions of link_udp.c that judge packets; the rest of it sends them."""
 
 
@@ -80,7 +91,10 @@ class Mutant:
                 return False
             return True
         command = ["cc", "-std=gnu11", "-fsyntax-only", "-w", f"-I{ROOT / C}", "-xc", "-"]
-        return subprocess.run(command, input=self.text(), text=True, capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(command, input=self.text(), text=True, capture_output=True, check=False).returncode
+            == 0
+        )
 
 
 def mutants_of(path):
@@ -142,7 +156,18 @@ class Workplace:
             "PYTHONPATH": str(self.folder / "src"),
         }  # fmt: skip
         here = [str(self.folder / t) if t.startswith("src") else t for t in tests]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=line", *here]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            "--tb=line",
+            *here,
+        ]
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -169,7 +194,7 @@ class Workplace:
 
 
 def equivalents(all_mutants):
-    """Return the mutants that are argued equivalent, with their reasons; refuse those that no longer are any."""
+    """Return the mutants argued equivalent, with their reasons; refuse those that are none any more."""
     listed = tomllib.loads((HERE / "equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
     known = {(m.file, m.line, m.change): m for m in all_mutants}
     stale = [e for e in listed if (e["file"], e["line"], e["change"]) not in known]
@@ -179,11 +204,15 @@ def equivalents(all_mutants):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=37)
     parser.add_argument("--only", default="", help="part of the path of the files to mutate")
-    parser.add_argument("--resume", action="store_true", help="keep what was found before, and try survivors again")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep what was found before, and try survivors again"
+    )
     parser.add_argument("--list", action="store_true", help="show the mutants that are drawn")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
@@ -206,8 +235,8 @@ def main():
     for m in open_:
         print(f"SURVIVOR: {m.name}")
     print(
-        f"{len(chosen) - len(survivors)} killed, {len(survivors) - len(open_)} equivalent, {len(open_)} survived, "
-        f"in {time.monotonic() - began:.0f} s"
+        f"{len(chosen) - len(survivors)} killed, {len(survivors) - len(open_)} equivalent, "
+        f"{len(open_)} survived, in {time.monotonic() - began:.0f} s"
     )
     return 1 if open_ or wrong else 0
 

@@ -6,14 +6,22 @@ COMPARED = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
     ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
 }  # fmt: skip
-CALCULATED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.FloorDiv: "*", ast.Mod: "*"}
+CALCULATED = {
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.Pow: "*",
+    ast.FloorDiv: "*",
+    ast.Mod: "*",
+}
 OTHER_CALLS = {"min": "max", "max": "min", "both": "either", "either": "both", "any": "all", "all": "any"}
 DROPPED_CALLS = ("abs", "min", "max", "no", "sqrt", "maximum", "minimum", "ceil", "limited", "finite")
 OTHER_FUNCTIONS = {"fmin": "fmax", "fmax": "fmin", "cos": "sin"}
 
 
 def mutants(text):
-    """Return the changes of a module's text: (start, end, new text) in characters, in the order of the text."""
+    """Return the changes of a text: (start, end, new text) in characters, in their order."""
     tree, found = ast.parse(text), []
     lines = [0]
     for line in text.encode().splitlines(keepends=True):
@@ -23,7 +31,9 @@ def mutants(text):
         for name in ("annotation", "returns", "decorator_list"):
             for part in _listed(getattr(node, name, None)):
                 left_out.update(id(n) for n in ast.walk(part))
-        if isinstance(node, ast.JoinedStr) or _is_for_types(node):  # wording; and Python 3.11 does not know where
+        if isinstance(node, ast.JoinedStr) or _is_for_types(
+            node
+        ):  # wording; and Python 3.11 does not know where
             left_out.update(id(n) for n in ast.walk(node))
 
     def put(node, new):

@@ -1,14 +1,24 @@
-"""What the loop is told: values, requests, signals, heartbeats; in every state, and on both sides of each limit."""
+"""What the loop hears: values, requests, signals, heartbeats; in every state, on both sides of each limit."""
 
 import math
 
 import pytest
-from pytest import approx
 from virtual_loop import ACTIVE, ARM, INACTIVE, PARK, RESET, RETREAT, SAFE, SET, START, STOP, TRIP, T, word
 
 from bondloop.safety import Cause
 
-OBEYED, NO_SENSE, NO_COMMAND, NOT_NOW, NO_PARAMETER, NOT_FINITE, OUT_OF_BOUNDS, NOT_TUNABLE, ANOTHER, NOT_ARMED = range(10)
+(
+    OBEYED,
+    NO_SENSE,
+    NO_COMMAND,
+    NOT_NOW,
+    NO_PARAMETER,
+    NOT_FINITE,
+    OUT_OF_BOUNDS,
+    NOT_TUNABLE,
+    ANOTHER,
+    NOT_ARMED,
+) = range(10)
 
 
 def logged(loop, *kinds):
@@ -26,14 +36,15 @@ def parameters_seen(loop):
     return seen
 
 
-# ------------------------------------------------------------------------------------------------------ values
+# ---------------------------------------------------------------------------------------------- values
 
 
 @pytest.mark.parametrize(
     ("index", "value", "refused"),
     [
         (0, 2.0, OBEYED), (0, 5.0, OBEYED), (0, 2.0 - 1e-9, OUT_OF_BOUNDS), (0, 5.0 + 1e-9, OUT_OF_BOUNDS),
-        (1, -6.0, OBEYED), (1, -6.1, OUT_OF_BOUNDS), (1, 0.0, OUT_OF_BOUNDS), (1, 1e-300, OBEYED), (1, 6.0, OBEYED),
+        (1, -6.0, OBEYED), (1, -6.1, OUT_OF_BOUNDS), (1, 0.0, OUT_OF_BOUNDS),
+        (1, 1e-300, OBEYED), (1, 6.0, OBEYED),
         (2, 0.0, NOT_TUNABLE), (3, 1.0, NO_PARAMETER), (2**32 - 1, 1.0, NO_PARAMETER),
         (0, math.nan, NOT_FINITE), (0, math.inf, NOT_FINITE), (1, -math.inf, NOT_FINITE),
     ],
@@ -50,7 +61,11 @@ def test_a_value_within_its_bounds_is_set(loop, index, value, refused):
     known = before[index] if index < 3 else 0.0
     (event,) = [e for e in loop.events if e.kind == SET]
     assert (event.mail, event.cycle, event.step, event.index) == (1, 7, 7, index)
-    assert (event.before, event.value, event.refused) == (known, approx(value, abs=0, nan_ok=True), refused)
+    assert (event.before, event.value, event.refused) == (
+        known,
+        pytest.approx(value, abs=0, nan_ok=True),
+        refused,
+    )
     assert event.run == 1
     assert (loop["counts.mails"], loop["counts.mails_refused"]) == (1, refused != OBEYED)
     assert [i for i, s in enumerate(loop.slots) if s.flags & 32] == [7]
@@ -116,7 +131,7 @@ def test_so_many_values_at_once(loop, count, refused):
     loop.run()
     events = logged(loop, SET)
     assert events[0][-1] == refused
-    assert seen[8][0] == approx(3.5 if refused == OBEYED else 3.0)
+    assert seen[8][0] == pytest.approx(3.5 if refused == OBEYED else 3.0)
     if refused == OBEYED:
         assert [e[0] for e in events] == [7] * 16
 
@@ -153,7 +168,7 @@ def test_a_spoiled_command_is_left_out_at_the_sixteenth_look(loop):
     assert loop.library.virtual_shown(0) == 4.7
 
 
-# ---------------------------------------------------------------------------------------- start, arm, reset
+# ----------------------------------------------------------------------------------- start, arm, reset
 
 
 @pytest.mark.parametrize("armed", [True, False])
@@ -190,7 +205,7 @@ def test_what_makes_no_sense_in_the_inactive_mode(loop, kind):
 
 
 def test_a_reset_is_a_beginning(loop):
-    """State, parameters, channels, commands, cause, arm: all as at the first start; the count of runs goes on."""
+    """State, parameters, channels, commands, cause, arm: as at the first start; the count of runs goes on."""
     loop["hold"], loop["arm"], loop["start"] = 1, 1, 0
     seen = parameters_seen(loop)
     loop.at[1] = lambda: (loop.mail(ARM), loop.mail(START))
@@ -202,8 +217,21 @@ def test_a_reset_is_a_beginning(loop):
     loop.at[36] = lambda: loop.mail(START)
     loop.at[50] = loop.stop
     assert loop.run() == 0
-    assert loop.states == [(INACTIVE, 1), (ACTIVE, 6), (RETREAT, 9), (SAFE, 14), (INACTIVE, 6), (ACTIVE, 14), (RETREAT, 9), (SAFE, 2)]
-    assert logged(loop, START) == [(1, START, 0, 0, 0, OBEYED), (32, START, 0, 0, 0, NOT_ARMED), (36, START, 0, 0, 0, OBEYED)]
+    assert loop.states == [
+        (INACTIVE, 1),
+        (ACTIVE, 6),
+        (RETREAT, 9),
+        (SAFE, 14),
+        (INACTIVE, 6),
+        (ACTIVE, 14),
+        (RETREAT, 9),
+        (SAFE, 2),
+    ]
+    assert logged(loop, START) == [
+        (1, START, 0, 0, 0, OBEYED),
+        (32, START, 0, 0, 0, NOT_ARMED),
+        (36, START, 0, 0, 0, OBEYED),
+    ]
     assert loop["segment.run"] == 2
     assert loop.trip == (0, -1, -1, 0)
     assert [s.step for s in loop.slots[36:39]] == [0, 1, 2]
@@ -233,7 +261,7 @@ def test_who_ends_is_not_reset(loop):
     assert logged(loop, RESET) == [(17, RESET, 0, 0, 0, NOT_NOW)]
 
 
-# -------------------------------------------------------------------------------------- requests and signals
+# -------------------------------------------------------------------------------- requests and signals
 
 
 @pytest.mark.parametrize(("what", "kind"), [(TRIP, 4), (PARK, 8), (STOP, 2)])
@@ -312,10 +340,10 @@ def test_the_tick_may_lead_whatever_asked(loop):
     loop["interlock_trip"] = 2
     loop.at[7] = lambda: setattr(word(loop.library, "bl_asked_to_end"), "value", 1)
     loop.run()
-    assert loop.sent[7] == approx(loop.commands(7))
+    assert loop.sent[7] == pytest.approx(loop.commands(7))
 
 
-# ------------------------------------------------------------------------------------------------ heartbeats
+# ------------------------------------------------------------------------------------------ heartbeats
 
 
 @pytest.mark.parametrize(("limit", "trips"), [(5 * T, 13), (5 * T - 1, 12), (0, None)])
@@ -330,7 +358,7 @@ def test_a_supervisor_that_no_longer_answers_trips(loop, limit, trips):
     assert loop.run() == (3 if trips else 0)
     if trips:
         assert loop.trip == (Cause.SUPERVISOR_LOST, trips, trips, 0)
-        assert loop["segment.cause_value"] == approx((trips - 7) * T * 1e-9)
+        assert loop["segment.cause_value"] == pytest.approx((trips - 7) * T * 1e-9)
         assert loop.states == [(ACTIVE, trips), (RETREAT, 9), (SAFE, 1)]
 
 
@@ -350,7 +378,7 @@ def test_an_operator_who_is_gone_trips(loop, limit, trips):
     assert loop.run() == (3 if trips else 0)
     if trips:
         assert loop.trip == (Cause.OPERATOR_LOST, trips, trips, 0)
-        assert loop["segment.cause_value"] == approx((trips - 7) * T * 1e-9)
+        assert loop["segment.cause_value"] == pytest.approx((trips - 7) * T * 1e-9)
 
 
 def test_who_starts_it_is_there_from_then_on(loop):
@@ -372,4 +400,4 @@ def test_nobody_needs_an_operator_on_the_way_back(loop):
 def test_the_tick_may_lead_where_nobody_is_there(loop):
     loop["interlock_trip"], loop["operator_ns"] = 2, 5 * T
     loop.run()
-    assert loop.sent[6] == approx(loop.commands(6))
+    assert loop.sent[6] == pytest.approx(loop.commands(6))

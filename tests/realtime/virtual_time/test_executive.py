@@ -1,13 +1,14 @@
 """The executive's cycles, deadlines and link, to the nanosecond of a clock that only the test moves."""
 
 import pytest
-from pytest import approx
 from virtual_loop import ACTIVE, INACTIVE, LOST, RESET, RETREAT, SAFE, START, STOP, TRIP, T, ramp
 
 from bondloop.safety import Cause
 
 STILL = (0.25, -0.5)
-FRESH_FLAG, OVERRUN, HELD, EXECUTIVE, REFUSED, MAIL, SILENT, STOPPED, ENABLED, FAULT = (1 << i for i in range(10))
+FRESH_FLAG, OVERRUN, HELD, EXECUTIVE, REFUSED, MAIL, SILENT, STOPPED, ENABLED, FAULT = (
+    1 << i for i in range(10)
+)
 FIRST = 7_004_000_000
 """Instant of the first cycle: two whole periods after the last multiple of the period."""
 
@@ -20,7 +21,7 @@ def at(loop, cycle, what=TRIP, cause=0):
     loop.at[cycle] = lambda: loop.mail(what) if isinstance(what, int) else loop.request(what, cause)
 
 
-# ------------------------------------------------------------------------------------------------------ a run
+# ----------------------------------------------------------------------------------------------- a run
 
 
 def test_a_run_cycle_by_cycle(loop):
@@ -33,11 +34,14 @@ def test_a_run_cycle_by_cycle(loop):
     assert loop.states == [(ACTIVE, 40), (RETREAT, 9), (SAFE, 2)]
     assert [s.flags & ~EXECUTIVE for s in slots] == [FRESH_FLAG | ENABLED] * 50 + [FRESH_FLAG]
     assert loop.enables == [1, 3] * 25 + [0]  # enabled up to the first safe command, with a beat
-    assert loop.sent[:40] == [approx(loop.commands(k)) for k in range(40)]
+    assert loop.sent[:40] == [pytest.approx(loop.commands(k)) for k in range(40)]
     assert {(s.wake, s.busy, s.exchange, s.age, s.cause, s.status) for s in slots} == {(0,) * 6}
-    assert loop.column(1)[:50] == approx([c[0] for c in loop.sent[:50]])
-    assert loop.column(4)[:50] == approx([c[1] for c in loop.sent[:50]])
-    counts = {n: loop[f"counts.{n}"] for n in ("cycles", "steps", "overruns", "missed", "held", "refused", "stale", "mails")}
+    assert loop.column(1)[:50] == pytest.approx([c[0] for c in loop.sent[:50]])
+    assert loop.column(4)[:50] == pytest.approx([c[1] for c in loop.sent[:50]])
+    counts = {
+        n: loop[f"counts.{n}"]
+        for n in ("cycles", "steps", "overruns", "missed", "held", "refused", "stale", "mails")
+    }
     assert counts == dict.fromkeys(counts, 0) | {"cycles": 51, "steps": 40}
     assert [loop[f"{h}.count"] for h in ("wake", "busy", "exchange")] == [51] * 3
     assert loop["segment.heartbeat_ns"] == FIRST + 50 * T
@@ -49,7 +53,9 @@ def test_a_run_cycle_by_cycle(loop):
     assert changes == [(0, 1, 0, 2), (40, 40, 2, 3), (49, 40, 3, 4), (51, 40, 4, 5)]
 
 
-@pytest.mark.parametrize(("phase", "first"), [(0, FIRST), (321, FIRST + 321), (322, FIRST - T + 322), (T - 1, FIRST - 1)])
+@pytest.mark.parametrize(
+    ("phase", "first"), [(0, FIRST), (321, FIRST + 321), (322, FIRST - T + 322), (T - 1, FIRST - 1)]
+)
 @pytest.mark.parametrize(("spin", "spun"), [(300, 300), (T // 2, T // 2), (T // 2 + 1, T // 2)])
 def test_phase_and_spin(loop, phase, first, spin, spun):
     loop["phase_ns"], loop["spin_ns"] = phase, spin
@@ -75,8 +81,8 @@ def test_the_tick_gets_its_time_its_number_its_table_and_what_was_measured(loop)
     assert seen.pop(0) == seen[0]  # the first one is tried before
     rows = [(1.5, -2.5), (3.5, -4.5), *[(5.5, -6.5)] * 3]  # the last row stays
     for k, (t, number, inputs, parameters, state) in enumerate(seen):
-        assert (t, number) == (approx(0.002 * k), k)
-        assert inputs == approx((*rows[k], 0.2 - 0.002 * k, 0.1 + 0.001 * k, 0.3))
+        assert (t, number) == (pytest.approx(0.002 * k), k)
+        assert inputs == pytest.approx((*rows[k], 0.2 - 0.002 * k, 0.1 + 0.001 * k, 0.3))
         assert (parameters, state) == ((3, -4, 0), (7, 8))
 
 
@@ -89,7 +95,7 @@ def test_what_open_brought_is_believed_at_first(loop):
     loop.measured[:3] = (0.4, 0.6, 0.8)
     loop.sensors = lambda cycle: None if cycle == 0 else (0.5, 0.7, 0.9)
     loop.run()
-    assert loop.column(2)[:2] == approx([0.4, 0.5])
+    assert loop.column(2)[:2] == pytest.approx([0.4, 0.5])
     assert 0 in flagged(loop, FRESH_FLAG)
     assert loop["counts.stale"] == 0
 
@@ -104,8 +110,8 @@ def test_what_open_brought_is_judged(loop, index, value):
 
 def test_measured_values_are_recorded_while_no_tick_runs(loop):
     loop.run()
-    assert loop.column(5)[40:] == approx([0.1 + 0.001 * c for c in range(40, 51)])
-    assert loop.column(0)[41] == approx(0.3)
+    assert loop.column(5)[40:] == pytest.approx([0.1 + 0.001 * c for c in range(40, 51)])
+    assert loop.column(0)[41] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 33])
@@ -126,7 +132,7 @@ def test_without_a_number_of_steps_it_goes_on_until_it_is_stopped(loop):
 
 def test_hot_it_never_sleeps_and_counts_no_deadline(loop):
     loop["hot"] = 1
-    loop.slow = {c: 3 * T for c in range(5, 9)}
+    loop.slow = dict.fromkeys(range(5, 9), 3 * T)
     assert loop.run() == 0
     assert loop.slept == []
     assert (loop["counts.overruns"], loop["counts.missed"], loop["counts.held"]) == (0, 0, 0)
@@ -134,7 +140,7 @@ def test_hot_it_never_sleeps_and_counts_no_deadline(loop):
     assert [s.busy for s in loop.slots[4:10]] == [0, *[3 * T] * 4, 0]
 
 
-# ------------------------------------------------------------------------------------------------- deadlines
+# ------------------------------------------------------------------------------------------- deadlines
 
 
 def test_waking_up_late_within_the_period_is_no_overrun(loop):
@@ -198,7 +204,7 @@ def test_a_tick_that_takes_too_long(loop, slow, late, policy):
     assert loop["counts.held"] == held
     assert flagged(loop, HELD) == ([7] if held else [])
     assert flagged(loop, OVERRUN) == ([7] if late else [])
-    assert loop.sent[6:9] == [approx(loop.commands(k)) for k in (6, 6 if held else 7, 8)]
+    assert loop.sent[6:9] == [pytest.approx(loop.commands(k)) for k in (6, 6 if held else 7, 8)]
     assert (loop.slots[7].busy, loop.slots[7].exchange) == (slow, 0)
     assert (loop["busy.sum"], loop["busy.most"]) == (slow, slow)
 
@@ -233,7 +239,15 @@ def test_sending_that_takes_too_long_is_an_overrun(loop, slow, late):
 
 @pytest.mark.parametrize(
     ("cycles", "limit", "trips"),
-    [((7,), 2, None), ((7, 9), 2, None), ((7, 8), 2, 8), ((7, 8), 3, None), ((7, 8, 9), 3, 9), ((7,), 1, 7), ((7, 8, 9), 0, None)],
+    [
+        ((7,), 2, None),
+        ((7, 9), 2, None),
+        ((7, 8), 2, 8),
+        ((7, 8), 3, None),
+        ((7, 8, 9), 3, 9),
+        ((7,), 1, 7),
+        ((7, 8, 9), 0, None),
+    ],
 )
 @pytest.mark.parametrize("policy", [0, 1, 2])
 def test_so_many_overruns_in_a_row_trip(loop, cycles, limit, trips, policy):
@@ -248,10 +262,10 @@ def test_the_tick_may_lead_after_an_overrun(loop):
     loop["interlock_trip"], loop["overrun_limit"] = 2, 1
     loop.slow[7] = T + 1
     loop.run()
-    assert loop.sent[8] == approx(loop.commands(8))
+    assert loop.sent[8] == pytest.approx(loop.commands(8))
 
 
-# ------------------------------------------------------------------------------------------- standing still
+# -------------------------------------------------------------------------------------- standing still
 
 
 @pytest.mark.parametrize("leads", [True, False])
@@ -260,15 +274,15 @@ def test_a_pause_beyond_the_gap_trips_and_the_power_does_not_come_back(loop, lea
     loop.late[7] = 5 * T + 1
     assert loop.run() == 3
     assert loop.trip == (Cause.STOOD_STILL, 7, 7, 0)
-    assert loop["segment.cause_value"] == approx((5 * T + 1) * 1e-9)
+    assert loop["segment.cause_value"] == pytest.approx((5 * T + 1) * 1e-9)
     assert [bool(e) for e in loop.enables] == [True] * 7 + [False] * (len(loop.enables) - 7)
     assert 7 not in flagged(loop, FRESH_FLAG)  # it came at some time during the pause
     assert loop["counts.stale"] == 1
     assert loop["counts.held"] == 0
     if leads:
-        assert loop.sent[7] == approx(loop.commands(7))
+        assert loop.sent[7] == pytest.approx(loop.commands(7))
     else:
-        assert loop.sent[7:] == [approx(c) for c in [*ramp(loop.commands(6), STILL, 10), STILL]]
+        assert loop.sent[7:] == [pytest.approx(c) for c in [*ramp(loop.commands(6), STILL, 10), STILL]]
 
 
 def test_a_pause_of_the_gap_itself_is_borne(loop):
@@ -329,9 +343,9 @@ def test_a_tick_that_stood_still_is_not_sent(loop, slow, trips):
     assert loop["counts.held"] == trips
     if trips:
         assert loop.trip == (Cause.STOOD_STILL, 7, 8, 0)
-        assert loop["segment.cause_value"] == approx((slow - T) * 1e-9)
+        assert loop["segment.cause_value"] == pytest.approx((slow - T) * 1e-9)
         assert loop.sent[7] == loop.sent[6]
-        assert loop.sent[8:] == [approx(c) for c in [*ramp(loop.commands(6), STILL, 10), STILL]]
+        assert loop.sent[8:] == [pytest.approx(c) for c in [*ramp(loop.commands(6), STILL, 10), STILL]]
         assert not any(loop.enables[7:])
 
 
@@ -348,7 +362,7 @@ def test_times_too_long_for_their_words_stay_at_the_most(loop):
     assert loop.slots[21].age == -5
 
 
-# ------------------------------------------------------------------------------------------------------ the link
+# -------------------------------------------------------------------------------------------- the link
 
 
 @pytest.mark.parametrize(("late", "cycle"), [(T // 2 - 1, 11), (T // 2, 10)])
@@ -362,10 +376,10 @@ def test_silence_trips_to_the_nearest_tick(loop, late, cycle, leads):
     assert loop.run() == 3
     assert loop.trip == (Cause.LINK_LOST, cycle, cycle, 5)
     age = 4 * T + late if cycle == 10 else 5 * T
-    assert loop["segment.cause_value"] == approx(age * 1e-9)
+    assert loop["segment.cause_value"] == pytest.approx(age * 1e-9)
     assert loop["counts.stale"] == len(loop.slots) - 7
-    assert loop.column(2)[8:cycle] == approx([6.1] * (cycle - 8))
-    assert (loop.sent[cycle] == approx(loop.commands(cycle))) == leads
+    assert loop.column(2)[8:cycle] == pytest.approx([6.1] * (cycle - 8))
+    assert (loop.sent[cycle] == pytest.approx(loop.commands(cycle))) == leads
 
 
 def test_news_of_now_and_then_is_enough(loop):
@@ -381,7 +395,7 @@ def test_commands_that_are_not_answered_trip(loop, age, trips):
     assert loop.run() == (3 if trips else 0)
     if trips:
         assert loop.trip == (Cause.LINK_LOST, 7, 7, 5)
-        assert loop["segment.cause_value"] == approx(0.01)
+        assert loop["segment.cause_value"] == pytest.approx(0.01)
     assert loop.slots[7].age == age
 
 
@@ -433,7 +447,7 @@ def test_a_link_that_is_lost_trips(loop):
     loop.sensors = lambda c: LOST if c == 7 else (0.1 + c, 0.2, 0.3)
     assert loop.run() == 3
     assert loop.trip == (Cause.LINK_LOST, 7, 7, 1)
-    assert loop["segment.cause_value"] == approx(0.002)
+    assert loop["segment.cause_value"] == pytest.approx(0.002)
 
 
 @pytest.mark.parametrize("leads", [True, False])
@@ -444,7 +458,7 @@ def test_a_link_that_is_lost_while_sending_trips(loop, leads):
     assert loop.trip == (Cause.LINK_LOST, 7, 8, 0)
     assert loop["segment.cause_value"] == 0
     assert loop.states[0] == (ACTIVE, 7)
-    assert (loop.sent[8] == approx(loop.commands(8))) == leads
+    assert (loop.sent[8] == pytest.approx(loop.commands(8))) == leads
 
 
 def test_a_fault_that_is_told_while_sending_comes_before_the_lost_link(loop):
@@ -463,7 +477,7 @@ def test_while_it_waits_nothing_is_commanded(loop):
     at(loop, 9, START)
     assert loop.run() == 0
     assert loop.sent[:9] == [None] * 9
-    assert loop.sent[9] == approx(loop.commands(0))
+    assert loop.sent[9] == pytest.approx(loop.commands(0))
     assert loop.enables[:10] == [0] * 9 + [3]
     assert flagged(loop, SILENT) == [*range(9)]
     assert flagged(loop, ENABLED) == [*range(9, 59)]
@@ -472,7 +486,7 @@ def test_while_it_waits_nothing_is_commanded(loop):
     assert loop.column(1)[:9] == [0.25] * 9
 
 
-# ---------------------------------------------------------------------------------------------------- lock-step
+# ------------------------------------------------------------------------------------------- lock-step
 
 
 def test_in_lock_step_the_link_sets_the_pace(loop):
@@ -482,17 +496,17 @@ def test_in_lock_step_the_link_sets_the_pace(loop):
     assert loop.run() == 0
     assert loop.slept == []
     assert len(loop.sent) == 51
-    assert loop.column(2)[:4] == approx([0.5, 0.1, 0.101, 0.102])
+    assert loop.column(2)[:4] == pytest.approx([0.5, 0.1, 0.101, 0.102])
     assert loop["counts.stale"] == 0
-    assert loop.sent[:40] == [approx(loop.commands(k)) for k in range(40)]
+    assert loop.sent[:40] == [pytest.approx(loop.commands(k)) for k in range(40)]
     assert (loop["counts.overruns"], loop["counts.missed"]) == (0, 0)
 
 
 def test_in_lock_step_no_deadline_is_missed(loop):
     loop["lock_step"], loop["overrun"], loop["overrun_limit"] = 1, 1, 1
     loop["stale"], loop["gap_ns"] = 10**5, T
-    loop.slow = {c: 5 * T for c in range(51)}
-    loop.slow_sending = {c: 5 * T for c in range(51)}
+    loop.slow = dict.fromkeys(range(51), 5 * T)
+    loop.slow_sending = dict.fromkeys(range(51), 5 * T)
     assert loop.run() == 0
     assert (loop["counts.overruns"], loop["counts.missed"], loop["counts.held"]) == (0, 0, 0)
     assert {s.wake for s in loop.slots} == {0}
@@ -533,7 +547,7 @@ def test_in_lock_step_a_lost_link_while_waiting_trips(loop):
     assert loop.trip == (Cause.LINK_LOST, 0, 0, 0)
 
 
-# ------------------------------------------------------------------------------------------------------- the end
+# --------------------------------------------------------------------------------------------- the end
 
 
 @pytest.mark.parametrize("hold", [0, 1])

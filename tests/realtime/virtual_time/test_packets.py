@@ -1,4 +1,4 @@
-"""Packets byte for byte against an independent writer, and sequence numbers against a list of all that came."""
+"""Packets byte for byte against an independent writer; sequence numbers against a list of all that came."""
 
 import ctypes
 import os
@@ -33,7 +33,7 @@ KEY = bytes(range(0x11, 0x21))
 
 
 @pytest.fixture(params=[wire.NO_KEY, KEY], ids=["no key", "key"])
-def key(library, request, monkeypatch):
+def key(library, request):
     """With a key, and without one; the library forgets it again."""
     libc = ctypes.CDLL(None)
     libc.setenv(b"BONDLOOP_KEY", request.param.hex().encode(), 1)
@@ -47,13 +47,24 @@ def key(library, request, monkeypatch):
 
 def read(library, data):
     packet = Packet()
-    return packet if library.bl_packet_read(data, ctypes.c_size_t(len(data)), ctypes.byref(packet)) == 0 else None
+    return (
+        packet
+        if library.bl_packet_read(data, ctypes.c_size_t(len(data)), ctypes.byref(packet)) == 0
+        else None
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, MOST])
 def test_packets_as_the_layout_has_them(library, key, count):
     values = [(-1) ** i * 1.37 * (i + 1) for i in range(count)]
-    given = (0xA5C3, 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x8877665544332211, -0x0102030405060708, 0x89ABCDEF)
+    given = (
+        0xA5C3,
+        0x0123456789ABCDEF,
+        0xFEDCBA9876543210,
+        0x8877665544332211,
+        -0x0102030405060708,
+        0x89ABCDEF,
+    )
     kind, session, sequence, echo, stamp, detail = given
     packet = Packet(kind, session, sequence, echo, stamp, count, detail, (ctypes.c_double * MOST)(*values))
     data = (ctypes.c_ubyte * 2000)()
@@ -81,7 +92,8 @@ def packet_of(magic=b"BLP2", version=2, count=2, values=2):
         ({}, True), ({"magic": b"BLP1"}, False), ({"magic": b"CLP2"}, False), ({"version": 1}, False),
         ({"version": 3}, False), ({"version": 258}, False), ({"count": 1}, False), ({"count": 3}, False),
         ({"count": 0, "values": 0}, True), ({"count": MOST, "values": MOST}, True),
-        ({"count": MOST + 1, "values": MOST + 1}, False), ({"count": 2 + 2**29}, False), ({"count": 2**32 - 1}, False),
+        ({"count": MOST + 1, "values": MOST + 1}, False),
+        ({"count": 2 + 2**29}, False), ({"count": 2**32 - 1}, False),
     ],
 )  # fmt: skip
 def test_what_is_no_packet_is_refused_though_its_hash_is_right(library, changes, intact):
@@ -117,7 +129,8 @@ def test_another_key_is_refused(library, key):
     [
         ("0123456789abcdeffedcba9876543210", True), ("0123456789abcdeffedcba987654321", False),
         ("0123456789abcdeffedcba98765432100", False), ("0123456789abcdeffedcba987654321g", False),
-        ("0123456789abcdef fedcba987654321", False), ("", False), ("/" * 32, False), (":" * 32, False), ("@" * 32, False),
+        ("0123456789abcdef fedcba987654321", False), ("", False),
+        ("/" * 32, False), (":" * 32, False), ("@" * 32, False),
         ("`" * 32, False), ("A" * 32, False), ("g" * 32, False), ("g" + "0" * 31, False), ("0g" * 16, False),
     ],
 )  # fmt: skip
@@ -141,7 +154,10 @@ def test_without_a_key_in_the_environment_it_stays(library, key):
 
 def noted(library, numbers, newest=0):
     sequence, counts = Sequence(newest, 1 if newest else 0), Counts()
-    newer = [library.bl_sequence_note(ctypes.byref(sequence), ctypes.c_uint64(n), ctypes.byref(counts)) for n in numbers]
+    newer = [
+        library.bl_sequence_note(ctypes.byref(sequence), ctypes.c_uint64(n), ctypes.byref(counts))
+        for n in numbers
+    ]
     return newer, counts, sequence
 
 
