@@ -2,8 +2,9 @@
 
     python tests/mutation/mutants.py [--count 150] [--seed 37] [--only guard.c] [--resume] [--list]
 
-Each mutant is a copy of `src` with one change; the tests nearest to the changed file run on it until one fails.
-A survivor must be found by a new test, or be argued equivalent in `equivalent.toml`. The draw goes by a hash of file, line and change, so that an edit elsewhere changes nothing of it.
+Each mutant is a copy of `src` with one change; the tests nearest to it run until one fails. A survivor must be
+found by a new test, or be argued equivalent in `equivalent.toml`. The draw goes by a hash of file, line and change,
+so that an edit elsewhere changes nothing of it.
 """
 
 import argparse
