@@ -197,7 +197,7 @@ def far(loop, tmp_path):
         yield served
 
 
-def test_a_page_that_hears_nothing_says_so(opened, far):
+def test_a_page_that_hears_nothing_says_so(opened, far, loop):
     """A server that is stopped keeps its connexions open: what is shown is old, and marked as old."""
     page, viewer = opened(far.url), opened(far.url)
     page.fill("#name", "Ada")
@@ -218,6 +218,13 @@ def test_a_page_that_hears_nothing_says_so(opened, far):
         far.process.send_signal(signal.SIGCONT)
     page.wait_for_selector("#lost", state="hidden")
     page.wait_for_selector("[data-do=arm], #take:enabled")
+    state(viewer, "inactive")
+    viewer.keyboard.press("Escape")  # everybody may
+    state(viewer, "tripped")
+    loop.mailbox.stop()
+    state(viewer, "finalized")
+    viewer.keyboard.press("Escape")
+    until(viewer, "document.getElementById('answer').innerText.includes('there is nothing to trip')")
 
 
 def test_a_trip_fits_on_a_tablet(opened, server, loop):

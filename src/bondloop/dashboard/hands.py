@@ -1,4 +1,4 @@
-"""Giving commands to the loop and waiting until it confirms them; a trip waits behind nothing."""
+"""Giving commands to the loop and waiting for their confirmation; a trip waits behind nothing."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.realtime import Console
 
-__all__ = ["OLD", "Hands"]
+__all__ = ["CALMING", "OLD", "Hands"]
 
 CONFIRM = 5.0
 """Seconds that the loop has to confirm a command."""
 OLD = 5.0
 """Seconds after which nobody should act on what a page has shown: a network stalled, a laptop slept."""
 CALMING = ("trip", "stop", "retreat")
-"""Commands that bring the rig to rest: obeyed however late they come."""
+"""Commands that bring the rig to rest: obeyed however late they come, and free to all."""
 
 
 class Hands:
-    """Gives commands in threads, for the mailbox may be another's for a moment; trips in one of their own."""
+    """Gives commands in threads, for the mailbox may be another's for a moment.
+
+    Trips, stops and retreats have threads of their own, as many as there can be at a time.
+    """
 
     def __init__(self) -> None:
-        self._all, self._trip = (ThreadPoolExecutor(n, "command") for n in (4, 1))
+        self._all, self._calming = (ThreadPoolExecutor(n, "command") for n in (4, 128))
 
     async def give(self, console: Console, message: Mapping[str, object], who: str) -> str:
         """Give a command and wait until the loop has confirmed it; return it in words.
@@ -49,7 +52,7 @@ class Hands:
                 "on: look at the page again, then ask again"
             )
         turn = asyncio.get_running_loop()
-        hand = self._trip if word == "trip" else self._all
+        hand = self._calming if word in CALMING else self._all
         ticket = await turn.run_in_executor(hand, given, console, message, who)
         until = time.monotonic() + CONFIRM
         while not ticket.done:
@@ -67,7 +70,7 @@ class Hands:
 
     def close(self) -> None:
         """Give no more."""
-        for hand in (self._all, self._trip):
+        for hand in (self._all, self._calming):
             hand.shutdown(wait=False, cancel_futures=True)
 
 

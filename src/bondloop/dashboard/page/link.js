@@ -6,6 +6,7 @@ const PATIENCE = [300, 600, 1200, 2500];
 // The server speaks ten times a second, to a page in the background every two seconds. Milliseconds without a word after which
 // what is shown is old, and after which the connexion is given up: a network that stalls closes nothing by itself.
 const SILENT = 3000, GIVEN_UP = 10000;
+const FULL = 4013; // the code with which the server closes a connexion for which it has no place; its reason is for people
 
 function badge() {
   let kept = session.get("badge");
@@ -32,17 +33,16 @@ export class Link extends EventTarget {
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     socket.onopen = () => {
-      this.#tries = 0;
       this.#heard = performance.now();
       this.send({ hello: badge(), name: always.get("name") || "browser" });
       this.#tell("open");
     };
     socket.onmessage = (event) => this.#hear(event.data);
-    socket.onclose = () => {
+    socket.onclose = (event) => {
       this.silent = false;
       for (const { reject } of this.#waiting.values()) reject(new Error("the connexion broke: what became of it is not known"));
       this.#waiting.clear();
-      this.#tell("lost");
+      this.#tell("lost", event?.code === FULL ? event.reason : "");
       const wait = PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];
       setTimeout(() => this.connect(), wait);
     };
@@ -77,6 +77,7 @@ export class Link extends EventTarget {
 
   #hear(data) {
     this.#heard = performance.now();
+    this.#tries = 0;
     if (data instanceof ArrayBuffer) { this.#tell("frame", decode(data)); return; }
     const message = JSON.parse(data);
     if (message.type === "answer") {
