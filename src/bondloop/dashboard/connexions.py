@@ -72,7 +72,10 @@ class Connexion(H11Protocol):
         except (OSError, ValueError):  # errors of TLS and of time among them
             self.drop()
             return
-        self._make(cast("Transport", secure))
+        if secure is None or raw.is_closing():  # lost in the midst of it
+            self.drop()
+            return
+        self._make(secure)
         if self._early:
             self.data_received(self._early)
 
@@ -112,6 +115,13 @@ class Connexion(H11Protocol):
         super().on_response_complete()
         if not self.answering and self in self.all:
             self._wait()
+
+    def shutdown(self) -> None:
+        """End it, as the server ends."""
+        if self._made:
+            super().shutdown()
+        else:
+            self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
