@@ -18,7 +18,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bondloop.dashboard.doors import shown_name
 from bondloop.dashboard.frames import PLANE, STRIP
-from bondloop.dashboard.hands import CALMING
 from bondloop.dashboard.history import NOTHING, Curves, Sent
 from bondloop.dashboard.pace import Allowance
 from bondloop.errors import BondloopError, InputError
@@ -67,7 +66,6 @@ class Client:
         self._drawn = asyncio.Event()
         self._drawn.set()
         self._busy: set[asyncio.Task[None]] = set()
-        self._calming: set[object] = set()
 
     async def serve(self) -> None:
         """Talk until it goes."""
@@ -177,18 +175,10 @@ class Client:
             self.hub.refresh()
 
     async def _do(self, message: Mapping[str, object], number: object) -> None:
-        word = message["do"]
         try:
             if not self.badge:
                 raise InputError("say hello first")
-            calming = {word} if word in CALMING else set()
-            if calming & self._calming:  # one of a browser at a time: they make no queue
-                raise InputError(f"{word} is on its way already")
-            self._calming |= calming
-            try:
-                await self._answer(number, done=await self.hub.obey(message, self.badge, self.name))
-            finally:
-                self._calming -= calming
+            await self._answer(number, done=await self.hub.obey(message, self.badge, self.name))
         except BondloopError as error:
             await self._answer(number, error=str(error))
 

@@ -25,13 +25,10 @@ CALMING = ("trip", "stop", "retreat")
 
 
 class Hands:
-    """Gives commands in threads, for the mailbox may be another's for a moment.
-
-    Trips, stops and retreats have threads of their own, as many as there can be at a time.
-    """
+    """Gives commands in threads, for the mailbox may be another's for a moment; trips need no mailbox."""
 
     def __init__(self) -> None:
-        self._all, self._calming = (ThreadPoolExecutor(n, "command") for n in (4, 128))
+        self._threads = ThreadPoolExecutor(4, "command")
 
     async def give(self, console: Console, message: Mapping[str, object], who: str) -> str:
         """Give a command and wait until the loop has confirmed it; return it in words.
@@ -51,9 +48,11 @@ class Hands:
                 f"{word!s:.40} came more than {OLD:g} s after what the page had shown, so it was not passed "
                 "on: look at the page again, then ask again"
             )
-        turn = asyncio.get_running_loop()
-        hand = self._calming if word in CALMING else self._all
-        ticket = await turn.run_in_executor(hand, given, console, message, who)
+        if word in CALMING:
+            ticket = given(console, message, who)
+        else:
+            turn = asyncio.get_running_loop()
+            ticket = await turn.run_in_executor(self._threads, given, console, message, who)
         until = time.monotonic() + CONFIRM
         while not ticket.done:
             if time.monotonic() > until:
@@ -70,8 +69,7 @@ class Hands:
 
     def close(self) -> None:
         """Give no more."""
-        for hand in (self._all, self._calming):
-            hand.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def is_old(seen: Any, now: float) -> bool:
