@@ -16,6 +16,8 @@ from bondloop.dashboard import Subject
 from bondloop.records import Record
 
 sys.path.insert(0, str(Path(__file__).parent))
+from talk import talking
+
 from conftest import Near, Server
 
 CHROMIUM = shutil.which("chromium")
@@ -195,6 +197,16 @@ def test_the_page_of_a_dead_server_connects_again(opened, tmp_path):
 def far(loop, tmp_path):
     with Server("--segment", loop.name, "--runs", tmp_path) as served:
         yield served
+
+
+def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server, monkeypatch):
+    monkeypatch.setattr("bondloop.dashboard.hub.VIEWERS", 1)
+    with talking(server) as talk:
+        talk.state("inactive")
+        page = opened(server.url)
+        page.wait_for_selector('#lost:has-text("viewers\' places are taken")')
+    page.wait_for_selector("#lost", state="hidden")
+    state(page, "inactive")
 
 
 def test_a_page_that_hears_nothing_says_so(opened, far, loop):

@@ -156,6 +156,8 @@ class Client:
         if self.badge:
             raise InputError("hello was said already")
         if why := self.hub.place(badge):
+            for text in (self.hub.loop, self.hub.status):  # so that the page knows the way to the stop
+                await self.socket.send_text(text)
             await self._close(why)
             return
         self.badge, self.name = badge, shown_name(name, badge)
@@ -203,7 +205,7 @@ class Client:
             if self.badge:
                 if hub.era != self._era:
                     self._era, self._plots = hub.era, []
-                    await self.socket.send_text(hub.loop if hub.attached else '{"type": "loop"}')
+                    await self.socket.send_text(hub.loop)
                     self._told_name = False
                 if not self._told_name:
                     self._told_name = True

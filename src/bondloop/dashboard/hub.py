@@ -33,6 +33,8 @@ STATUS, TIMING, GAUGES, SEARCH = 0.1, 1.0, 0.1, 0.5
 """Seconds between statuses, histograms, gauges, and searches for a loop."""
 VIEWERS, KEPT, SILENT = 32, 8, 32
 """Browsers at a time: viewers; of who is the operator or was; and such as have not said hello yet."""
+NO_LOOP = '{"type": "loop"}'
+"""Said to browsers while there is no loop."""
 MOVING = ("active",)
 """States in which an operator must be there."""
 
@@ -67,7 +69,7 @@ class Hub:
         self.attached: Attached | None = None
         self.rehearsal: Rehearsal | None = None
         self.era = self.timings = 0
-        self.status = self.loop = self.timing = "{}"
+        self.status, self.loop, self.timing = "{}", NO_LOOP, "{}"
         self._told_end = self._acted = False
         self._trouble, self._run = "", 1
         self._due = dict.fromkeys(("status", "timing", "search"), 0.0)
@@ -216,7 +218,7 @@ class Hub:
             self.attached.close()
             self.attached = None
             self.era += 1
-            self.loop = "{}"
+            self.loop = NO_LOOP
 
     def _mind_run(self, attached: Attached) -> None:
         """Take the ticks of the pre-flight list away after a reset: somebody may have been at the rig."""

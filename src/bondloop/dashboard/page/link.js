@@ -33,6 +33,7 @@ export class Link extends EventTarget {
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     socket.onopen = () => {
+      this.#tries = 0;
       this.#heard = performance.now();
       this.send({ hello: badge(), name: always.get("name") || "browser" });
       this.#tell("open");
@@ -43,7 +44,7 @@ export class Link extends EventTarget {
       for (const { reject } of this.#waiting.values()) reject(new Error("the connexion broke: what became of it is not known"));
       this.#waiting.clear();
       this.#tell("lost", event?.code === FULL ? event.reason : "");
-      const wait = PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];
+      const wait = event?.code === FULL ? PATIENCE.at(-1) : PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];
       setTimeout(() => this.connect(), wait);
     };
   }
@@ -77,7 +78,6 @@ export class Link extends EventTarget {
 
   #hear(data) {
     this.#heard = performance.now();
-    this.#tries = 0;
     if (data instanceof ArrayBuffer) { this.#tell("frame", decode(data)); return; }
     const message = JSON.parse(data);
     if (message.type === "answer") {
