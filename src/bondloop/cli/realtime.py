@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.preflight import TerminalList
 from bondloop.cli.quantities import MICROSECONDS, RATE, TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
@@ -22,6 +24,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest, Run
     from bondloop.realtime.live_line import Live
+    from bondloop.realtime.preflight import Preflight
     from bondloop.realtime.session import Prepared
 
 __all__ = ["realtime", "run_file"]
@@ -142,6 +145,15 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         typer.Option("--channels", help="Channels file of the laboratory: calibrations, and the link."),
     ] = None,
     settings: Setting = None,
+    operator: Annotated[
+        str | None, typer.Option("--operator", help="Who starts the test; the user's name if left out.")
+    ] = None,
+    confirm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--confirm", help="Item of the pre-flight list that is confirmed, by its beginning; repeatable."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for run file and figures, or the run file (.h5); out/NAME."),
@@ -223,8 +235,20 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         return
     path = run_file(out or Path("out") / name, "realtime.h5")
     show = _live_line(as_json)
+    who = operator or _user()
+    terminal = TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None)
     with contextlib.ExitStack() as keys:
-        run = made.run(record=path, live=show, started=None if as_json else _told(made, keys))
+
+        def is_complete(preflight: Preflight) -> bool:
+            complete = terminal(preflight)
+            if complete and not as_json:
+                _heed_keys(preflight.segment.name, keys)  # not before: the answers are typed there
+            return complete
+
+        run = made.run(
+            record=path, live=show, started=None if as_json else _told(made, keys), operator=who,
+            preflight=is_complete,
+        )  # fmt: skip
     if sys.stderr.isatty() and not as_json:
         print(file=sys.stderr)
     files = [Path(f) for f in run.record.attributes["files"]]
@@ -251,12 +275,16 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
 
     def tell(segment: str) -> None:
         from bondloop.realtime import Console
-        from bondloop.realtime.keyboard import stop_keys
 
-        if keys.enter_context(stop_keys(segment)):
-            print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr)
-
+        answers = not (made.emulated or made.options.arm or made.options.start)
+        if answers:
+            with Console.attach(segment) as console:
+                answers = console.preflight.needed
+        if not answers:  # else they are typed where the keys are
+            _heed_keys(segment, keys)
         print(f"attach to it: bondloop dashboard --segment {segment}", file=sys.stderr)
+        if not made.emulated:  # what the list has of it
+            print(f"the check: {made.verdict}", file=sys.stderr)
         if made.options.arm:
             with Console.attach(segment) as console:
                 words = "; ".join(map(str, console.start_words()))
@@ -264,6 +292,21 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
         sys.stderr.flush()
 
     return tell
+
+
+def _heed_keys(segment: str, keys: contextlib.ExitStack) -> None:
+    """Heed the keys that bring the rig to rest, where there is a terminal."""
+    from bondloop.realtime.keyboard import stop_keys
+
+    if keys.enter_context(stop_keys(segment)):
+        print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr, flush=True)
+
+
+def _user() -> str:
+    """Return the name of this process's user; empty where the system knows none."""
+    with contextlib.suppress(OSError, KeyError):
+        return getpass.getuser()
+    return ""
 
 
 def run_file(out: Path, name: str) -> Path:

@@ -13,7 +13,22 @@ from bondloop.units import known_unit
 if TYPE_CHECKING:
     from bondloop.program.restoring import Place, Reader
 
-__all__ = ["CHANNEL", "FAULT", "FIELD", "FILE", "LINES", "PACKET", "SIDE", "ZEROING", "Entries", "Entry"]
+__all__ = [
+    "CHANNEL",
+    "FAULT",
+    "FIELD",
+    "FILE",
+    "LINES",
+    "PACKET",
+    "PREFLIGHT",
+    "SIDE",
+    "ZEROING",
+    "Entries",
+    "Entry",
+]
+
+MOST_TEXTS, LONGEST_TEXT = 40, 200
+"""Texts of a list, and bytes of each."""
 
 _SCHEMAS: dict[str, dict[str, object]] = {
     "text": {"type": "string"},
@@ -26,6 +41,7 @@ _SCHEMAS: dict[str, dict[str, object]] = {
     "pair": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["number", "string"]}},
     "list": {"type": "array", "items": {"type": "number"}},
     "points": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},
+    "texts": {"type": "array", "minItems": 1, "maxItems": MOST_TEXTS, "items": {"type": "string"}},
     "table": {"type": "object"},
     "tables": {"type": "array", "items": {"type": "object"}},
 }
@@ -49,6 +65,20 @@ def _is_no_place(value: int | str) -> bool:
     if whole.isascii() and whole.isdigit():
         return text.startswith("-") or len(whole) > 6 or int(whole) > HIGHEST_PLACE
     return len(text) > 200 or not text.isprintable()
+
+
+def _no_texts(value: object) -> str:
+    """Return what is wrong with a list of texts; nothing where it is one."""
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_TEXTS:
+        return f"expected a list of 1 to {MOST_TEXTS} texts; found {value!r:.40}"
+    for number, text in enumerate(value, 1):
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
+            return f"expected texts of a line each; item {number} is {text!r:.40}"
+        if len(text.encode(errors="replace")) > LONGEST_TEXT:
+            return f"expected texts of at most {LONGEST_TEXT} bytes; item {number} has {len(text.encode())}"
+        if text in value[: number - 1]:
+            return f"item {number} stands there twice: {text!r:.60}"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +125,8 @@ class Entries:
             and (not value.strip() or "\0" in value)
         ):
             return reader.fault(place, "expected some words; found none")
+        if entry.kind == "texts" and (words := _no_texts(value)):
+            return reader.fault(place, words)
         if entry.kind == "place" and _is_no_place(value):
             words = f"expected a number from 0 to {HIGHEST_PLACE:,}, or the driver's own words; found {value}"
             return reader.fault(place, f"{words:.120}")
@@ -194,6 +226,9 @@ ZEROING = Entries(
         "undo": Entry("yes", "Whether it takes back the one before it."),
     }
 )
+PREFLIGHT = Entries(
+    {"items": Entry("texts", "What people confirm before the rig is armed, in their order.", needed=True)}
+)
 FILE = Entries(
     {
         "link": Entry("text", "Where the channels are: comedi:///dev/comedi0, packet://HOST:PORT."),
@@ -201,6 +236,7 @@ FILE = Entries(
         "lines": Entry("table", "Emergency stop and enable."),
         "fault": Entry("tables", "What the controller tells of itself."),
         "packet": Entry("table", "What packets look like."),
+        "preflight": Entry("table", "What people confirm before the rig is armed."),
         "zeroing": Entry("tables", "Zeros that were set; written by bondloop channels zero."),
     }
 )

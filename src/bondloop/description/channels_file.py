@@ -17,7 +17,17 @@ from bondloop.description.channel_checks import (
     plain_place,
     word_fault,
 )
-from bondloop.description.channel_entries import CHANNEL, FAULT, FILE, LINES, PACKET, SIDE, ZEROING, Entries
+from bondloop.description.channel_entries import (
+    CHANNEL,
+    FAULT,
+    FILE,
+    LINES,
+    PACKET,
+    PREFLIGHT,
+    SIDE,
+    ZEROING,
+    Entries,
+)
 from bondloop.description.packet_entries import read_packet
 from bondloop.description.toml_lines import lines_of, with_lines
 from bondloop.description.toml_text import parsed
@@ -131,6 +141,12 @@ class _FileReader:
         channels = [c for _, c in placed]
         self._duplicates(rows)
         lines = LINES.read(self.reader, entries.get("lines") or {}, ("lines",))
+        listed = (
+            PREFLIGHT.read(self.reader, entries["preflight"], ("preflight",))
+            if "preflight" in entries
+            else {}
+        )
+        items = listed.get("items", FAILED)
         found = [(p, f) for p, row in self._rows(entries, "fault", FAULT) if (f := self._fault(row, p))]
         faults = [f for _, f in found]
         zeroings = [
@@ -155,6 +171,7 @@ class _FileReader:
             faults=tuple(faults),
             packet=packet,
             zeroings=tuple(z for _, z in zeroings),
+            preflight=() if items is FAILED else tuple(items),
             text=text,
             **{word: str(lines.get(word, "")) for word in ("stop", "beat", "enable")},
         )
@@ -359,6 +376,7 @@ def channels_schema() -> dict[str, Any]:
     document["properties"] |= {
         "channel": {"type": "array", "items": CHANNEL.schema()},
         "lines": LINES.schema(),
+        "preflight": PREFLIGHT.schema(),
         "fault": {"type": "array", "items": FAULT.schema()},
         "packet": packet,
         "zeroing": {"type": "array", "items": ZEROING.schema()},

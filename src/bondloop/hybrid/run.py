@@ -89,7 +89,12 @@ class Run:
         rows = table(("measure", "followed", "finding"), self.judgement.html_rows())
         head, _, _ = repr(self).partition(": ")
         names = listed([f"{n} [{u}]" if u else n for n, u in self.record.units.items()], 40)
-        return notebook(head, [paragraph(self.verdict), rows, *of, folded("Channels", paragraph(names))])
+        cleared = [(item["text"], item["by"], item["at"], item["evidence"]) for item in self.preflight]
+        head_of = ("pre-flight", "by", "at", "evidence")
+        more = [folded("Pre-flight", table(head_of, cleared))] if cleared else []
+        return notebook(
+            head, [paragraph(self.verdict), rows, *of, *more, folded("Channels", paragraph(names))]
+        )
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return a channel."""
@@ -113,6 +118,27 @@ class Run:
     def completed(self) -> bool:
         """Whether the run reached its end."""
         return bool(self.record.attributes.get("status") == "completed")
+
+    @property
+    def operator(self) -> str:
+        """Who armed or started it; empty where the file holds nobody."""
+        return str(self.record.attributes.get("operator") or "")
+
+    @property
+    def preflight(self) -> list[dict[str, str]]:
+        """The pre-flight list of a machine: ``text``, ``kind``, ``by``, ``at`` and ``evidence`` of each item.
+
+        Empty for a rehearsal, and for a test that was started without a list.
+        """
+        listed = self.record.attributes.get("preflight")
+        words = ("text", "kind", "by", "at", "evidence")
+        found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        return [{word: str(item.get(word, "")) for word in words} for item in found]
+
+    @property
+    def self_test(self) -> str:
+        """What the safety layer's self-test found at the start; empty where there was none."""
+        return str(self.record.attributes.get("self_test") or "")
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:

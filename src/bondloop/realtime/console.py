@@ -15,6 +15,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.realtime.event_log import EventLog
 from bondloop.realtime.mailbox import Mailbox
+from bondloop.realtime.preflight import Preflight
 from bondloop.realtime.ring import Ring, Status
 from bondloop.realtime.shared import Segment, is_alive
 from bondloop.realtime.snapshot import Event, ShownChannel, ShownParameter, Snapshot
@@ -43,6 +44,10 @@ OF_THE_TICK = frozenset(
 """Causes that the tick's own interlock finds; the executive finds some of them too."""
 FAULTS = (Cause.CONTROLLER_FAULT,)
 """Causes of which the rig's controller has something to say."""
+DRAINED = 1.0
+"""Seconds that arming waits until the loop has taken the commands before it."""
+WAITING = ("unconfigured", "inactive")
+"""States in which nothing has been started yet."""
 KEPT = 4096
 """Commands whose outcomes are kept."""
 NO_SPAN = (
@@ -59,6 +64,11 @@ class Console:
     segment
         Of the loop's telemetry, attached as writable.
 
+    Attributes
+    ----------
+    preflight
+        The list without which a machine is neither armed nor started.
+
     Examples
     --------
     >>> Console.attach("bondloop-none")
@@ -69,6 +79,7 @@ class Console:
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.mailbox = Mailbox(segment)
+        self.preflight = Preflight(segment)
         self._newest = Ring(segment)
         self._rows = Ring(segment)
         self._log, self._answers = EventLog(segment), EventLog(segment)
@@ -281,22 +292,35 @@ class Console:
     def arm(self, who: str = "") -> Ticket:
         """Let the next start be obeyed, where the loop asks for that (`LoopOptions.arm`).
 
+        A machine is refused while items of its pre-flight list are missing.
+
         Parameters
         ----------
         who
             For the log; at most 32 bytes of it are kept.
         """
+        self._expect_preflight(who)
         return self._sent("arm", self.mailbox.arm(who))
 
     def start(self, who: str = "") -> Ticket:
-        """Make the loop active.
+        """Make the loop active; a machine as in `arm`.
 
         Parameters
         ----------
         who
             For the log; at most 32 bytes of it are kept.
         """
+        self._expect_preflight(who)
         return self._sent("start", self.mailbox.start(who))
+
+    def _expect_preflight(self, who: str) -> None:
+        end = time.monotonic() + DRAINED
+        given = int(self.segment.header["mail_given"][0])  # a reset among it begins the list anew
+        while self.preflight.needed and not self.mailbox.taken(given) and time.monotonic() < end:
+            time.sleep(0.001)
+        if self._rows.state in WAITING or not self.mailbox.taken(given):  # else the loop itself refuses it
+            self.preflight.expect_complete()
+            self.preflight.record(who)
 
     def hold(self, who: str = "") -> Ticket:
         """Let the excitation fade out, at the rate of its span; the halves stay coupled, time goes on.
@@ -467,7 +491,7 @@ class Console:
 
     def close(self) -> None:
         """Detach; the loop goes on."""
-        self._newest._slots = self._rows._slots = None
+        self._newest._slots = self._rows._slots = self.preflight.ring._slots = None
         self.segment.close()
 
     def __enter__(self) -> Self:

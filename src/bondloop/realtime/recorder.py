@@ -30,6 +30,7 @@ from bondloop.errors import BondloopError
 from bondloop.realtime.event_log import EventLog
 from bondloop.realtime.layout import STATES
 from bondloop.realtime.ring import Ring, Status
+from bondloop.realtime.segment_words import read_words
 from bondloop.realtime.shared import is_alive
 from bondloop.realtime.summary import outcome, timing
 from bondloop.records.event_table import COLUMNS
@@ -120,6 +121,7 @@ class Recorder:
         self._next: int | None = None
         self._cause: Event | None = None
         self._begun = False
+        self._cleared: dict[str, object] = {}
         self.file = GrowingRun(
             path,
             dict(zip(ring.names, ring.units, strict=True)),
@@ -133,7 +135,13 @@ class Recorder:
 
     def _so_far(self, message: str) -> dict[str, object]:
         # With the run's number: if this recorder is killed, nobody writes it later.
-        return {**self.about, "run": self.run_number, "status": "recording", "message": message}
+        return {
+            **self.about,
+            **self._cleared,
+            "run": self.run_number,
+            "status": "recording",
+            "message": message,
+        }
 
     def catch_up(self) -> int:
         """Write what has come since the last time, and commit it; return how many samples that were."""
@@ -147,6 +155,7 @@ class Recorder:
             count += len(block)
         if self._next is None and self._origin is not None:
             self._log(self.ring.cursor)
+        self._look_for_preflight()
         self.file.commit()
         if self.file.committed and not self._begun:
             self._begun = True
@@ -156,6 +165,18 @@ class Recorder:
             with contextlib.suppress(OSError):  # nobody listens, or not fast enough: that is not waited for
                 os.write(sys.stdout.fileno(), f"at {self.ring.cursor} {lost} {self.before}\n".encode())
         return count
+
+    def _look_for_preflight(self) -> None:
+        """Take who started this run, and the list that he had, as soon as there are ticks of it."""
+        if self._origin is None or self._cleared:
+            return
+        words = read_words(self.ring.segment, "preflight_words")
+        if words.get("run") == self.run_number:
+            self._cleared = {
+                "operator": words.get("operator"),
+                "preflight": words.get("items"),
+                "rig_is_model": bool(self.ring.segment.header["emulated"][0]),
+            }
 
     def _need_room(self, rows: int) -> None:
         # A disk that fills up in the middle of a write leaves HDF5 unable to close the file; so ask first.
@@ -263,6 +284,7 @@ class Recorder:
             )
         return {
             **self.about,
+            **self._cleared,
             **loop,
             "timing": timing(self.file.cycles(), self.period),
             "run": self.run_number,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -31,12 +32,14 @@ from bondloop.realtime.interface import measured_names
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.keys import fresh_key
 from bondloop.realtime.live_line import Live, Watcher
+from bondloop.realtime.preflight import Preflight
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
 from bondloop.realtime.recorder import RESERVE
 from bondloop.realtime.recorder_process import Recorders, last_run, merged_files
 from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options
 from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
+from bondloop.realtime.segment_words import write_words
 from bondloop.realtime.shared import need_linux
 from bondloop.realtime.shipped import drivers_for
 from bondloop.realtime.silence import page_silence, silence_words
@@ -64,6 +67,10 @@ RING_SECONDS = 4.0
 """How long the recorder may be held up before samples are lost."""
 ROOM_SECONDS = 10.0
 """Of samples for which there must be room on the disk before anything moves."""
+ENDLESS_SECONDS = 600.0
+"""Of samples for which there must be room where a machine runs until it is stopped."""
+WORDS_EVERY, WORDS = 5.0, 2000
+"""Seconds between looks at the disk while nothing moves, and letters of the check's verdict that are kept."""
 RING_BYTES = 1 << 28
 """Most memory for the ring, where a run in lock-step would need more."""
 
@@ -85,6 +92,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     force: bool = False,
     live: Callable[[Live], None] | None = None,
     started: Callable[[str], None] | None = None,
+    preflight: Callable[[Preflight], bool] | None = None,
+    operator: str = "",
     **options: Any,
 ) -> Run:
     """Run a test in real time.
@@ -128,6 +137,11 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         Called ten times a second with how the loop is doing.
     started
         Called once with the name of the telemetry segment, for `Console.attach`.
+    preflight
+        Called ten times a second before a machine is started, with its pre-flight list; the start waits until
+        it returns True. Without it a machine is started without a list, and its run file has none.
+    operator
+        Who starts it, for the run file; with the option ``arm`` it is who arms.
     **options
         Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`);
         times in s or as texts.
@@ -145,7 +159,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
             drivers=drivers, libraries=libraries, channels=channels, includes=includes, force=force,
             options=options,
         )  # fmt: skip
-        return made.run(record=record, live=live, started=started)
+        return made.run(record=record, live=live, started=started, preflight=preflight, operator=operator)
 
 
 def prepare(  # noqa: PLR0913 - each is one decision
@@ -301,6 +315,8 @@ class Prepared:
         started: Callable[[str], None] | None = None,
         beside: Callable[[str], None] | None = None,
         further: list[int] | None = None,
+        preflight: Callable[[Preflight], bool] | None = None,
+        operator: str = "",
     ) -> Run:
         """Start everything, wait, and return what was recorded; arguments as in `run_realtime`.
 
@@ -319,21 +335,24 @@ class Prepared:
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
             expect_room(path.parent, round(_row_bytes(self.test) * ROOM_SECONDS * self.test.rate) + RESERVE)
             loop = self.start(stack)
-            recorders = self._recorded(loop, path)
+            words = _SessionWords(self, loop, path)
+            words.write()
+            recorders = self._recorded(loop, path, operator)
             stack.callback(recorders.close)
             stack.callback(loop.send, signal.SIGTERM)  # before anything else is waited for
             if started is not None:
                 started(loop.name)
             helper = None if beside is None else Beside(beside, loop)
-            run = self._watched(loop, recorders, live, helper, further, keep=record is not None)
+            start = None if self.options.start or self.options.arm else _Start(loop, preflight, operator)
+            run = self._watched(loop, recorders, live, helper, further, words, start, keep=record is not None)
             if helper is not None:
                 helper.join()
             return run
 
-    def _recorded(self, loop: LoopProcess, path: Path) -> Recorders:
+    def _recorded(self, loop: LoopProcess, path: Path, operator: str) -> Recorders:
         """Start a recorder; where the loop has ended meanwhile, it is that which is told."""
         try:
-            return Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
+            return Recorders(loop.name, path, self._about(loop.options.link, operator), self.options.cpu)
         except BondloopError as error:
             if loop.running:
                 raise
@@ -366,6 +385,8 @@ class Prepared:
         live: Callable[[Live], None] | None,
         helper: Beside | None,
         further: list[int] | None,
+        words: _SessionWords,
+        start: _Start | None,
         *,
         keep: bool,
     ) -> Run:
@@ -375,21 +396,24 @@ class Prepared:
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell, further=further) as asked:
             before = loop.status()
-            if not (self.options.start or self.options.arm):  # else the operator does
-                loop.mailbox.start()
+            if start is not None and start.look():
+                start = None
             if helper is not None:
                 helper.start()
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     loop.wait(LOOK)
                 recorders.look_after()
+                words.look()
+                if start is not None and start.look():
+                    before, start = loop.status(), None
                 health = self._health(loop, recorders)
                 loop.segment.header["recording_words"][0] = health.words.encode()[:128]
                 if health.loss and self.test.record_loss == "retreat" and not retreats:
                     retreats = True
                     loop.mailbox.trip(Cause.RECORD_LOST)
                 page.look(loop)
-                if live is not None:
+                if live is not None and start is None:
                     shown = replace(
                         watcher.look(),
                         recording=health.words,
@@ -453,7 +477,7 @@ class Prepared:
             "repeat": {"tick": dump_tick(tick), "steps": self.steps, "tables": tables, "measured": measured}
         }
 
-    def _about(self, link: str) -> dict[str, object]:
+    def _about(self, link: str, operator: str) -> dict[str, object]:
         """Return what the recorder writes into the file beside the samples."""
         options = self.options
         return {
@@ -478,6 +502,8 @@ class Prepared:
                 "backend_message": "",
                 "lock_step": options.lock_step,
                 "check_passed": self.passed,
+                "operator": "" if options.arm else operator,
+                "preflight": [],
                 "seed": self.test.seed,
                 "machine": f"{platform.node()} {platform.release()} {platform.machine()}",
                 **origin(),
@@ -504,6 +530,52 @@ class _PageWatch:
             at = max(loop.status().steps - 1, 0) * loop.ring.period
             self.notes.append(f"the operator's page stood still at t = {at:.4g} s{then}")
         self.words = f"THE OPERATOR'S PAGE STANDS STILL ({silent:.1f} s)" if silent else ""
+
+
+class _Start:
+    """The start of a loop: at once, or as soon as the pre-flight list of its machine is complete."""
+
+    def __init__(
+        self, loop: LoopProcess, is_complete: Callable[[Preflight], bool] | None, operator: str
+    ) -> None:
+        self._loop, self._is_complete, self._operator = loop, is_complete, operator
+        self._preflight = Preflight(loop.segment)
+
+    def look(self) -> bool:
+        """Start it if that may be; return whether it was started."""
+        preflight, is_complete = self._preflight, self._is_complete
+        if preflight.needed and is_complete is not None:
+            preflight.look()
+            if not is_complete(preflight):
+                return False
+        preflight.record(self._operator, confirmed=is_complete is not None)
+        self._loop.mailbox.start()
+        preflight.ring._slots = None
+        return True
+
+
+class _SessionWords:
+    """What the supervisor writes for the pre-flight list, now and then while nothing moves."""
+
+    def __init__(self, made: Prepared, loop: LoopProcess, path: Path) -> None:
+        self._loop, self._path, self._due = loop, path, 0.0
+        self._words: dict[str, object] = {"check": {"passed": made.passed, "verdict": made.verdict[:WORDS]}}
+        if made.channels is not None and made.channels.preflight:
+            self._words["items"] = list(made.channels.preflight)
+        ticks = made.steps or round(ENDLESS_SECONDS * made.test.rate)
+        self._needed = RESERVE + _row_bytes(made.test) * ticks
+
+    def look(self) -> None:
+        """Write anew what may have changed."""
+        if time.monotonic() >= self._due and self._loop.ring.state == "inactive":
+            self.write()
+
+    def write(self) -> None:
+        """Write it."""
+        self._due = time.monotonic() + WORDS_EVERY
+        free = shutil.disk_usage(self._path.parent).free
+        record = {"file": self._path.name, "free": free, "needed": self._needed, "at": time.time()}
+        write_words(self._loop.segment, "session_words", {**self._words, "record": record})
 
 
 def _row_bytes(test: HybridTest) -> int:

@@ -97,6 +97,7 @@ def _body(told: Sequence[Told]) -> Iterator[str]:
         tag = t.name.partition(":")[0] if several else ""
         yield section(f"What was tested{suffix}", sections.tested(t), f"tested{tag}")
         yield section(f"May it be run?{suffix}", sections.checked(t), f"check{tag}")
+        yield section(f"Pre-flight{suffix}", sections.preflight(t), f"preflight{tag}")
         yield section(f"How it went{suffix}", sections.went(t), f"went{tag}")
         yield section(f"On the clock{suffix}", sections.clock(t), f"clock{tag}")
         yield section(f"To repeat it{suffix}", sections.repeat(t), f"repeat{tag}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,18 @@ from bondloop.substructure.external_half import ExternalHalf
 if TYPE_CHECKING:
     from bondloop.report.told import Told
 
-__all__ = ["beside", "checked", "clock", "literature", "measures", "repeat", "short", "tested", "went"]
+__all__ = [
+    "beside",
+    "checked",
+    "clock",
+    "literature",
+    "measures",
+    "preflight",
+    "repeat",
+    "short",
+    "tested",
+    "went",
+]
 
 MOST_FRAMED = 60
 """Parts of a structure whose sub-models are drawn with frames; those of a larger one would overlap."""
@@ -117,6 +128,26 @@ def checked(t: Told) -> Iterator[str]:
             draw_check(t.check, titled=False), f"The check: {loop}eigenvalues of one step, dry run."
         )
         yield folded("All that the check found", preformatted(str(t.check)))
+
+
+def preflight(t: Told) -> Iterator[str]:
+    """Say who confirmed what before a machine was moved, and what was observed; or why nobody did."""
+    run = t.run
+    realtime = run.record.description.get("realtime")
+    if run.operator:
+        yield paragraph(f"Operator: {run.operator}.")
+    if run.self_test:
+        yield paragraph(f"Self-test of the safety layer at the start: {run.self_test}.")
+    rows = [[i["text"], i["kind"], i["by"], i["at"].replace("T", " "), i["evidence"]] for i in run.preflight]
+    if rows:
+        yield table(("item", "kind", "by", "when (UTC)", "evidence"), rows, ["key"])
+    elif not isinstance(realtime, Mapping) or realtime.get("emulated", not realtime.get("machine")):
+        yield paragraph("There was none: this was a rehearsal, and moved no machine.")
+    elif run.record.attributes.get("rig_is_model"):
+        yield paragraph("There was none: the rig was a model, by its own word.")
+    else:
+        words = "There was NONE, though the rig was taken for a machine: nobody confirmed anything."
+        yield paragraph(words, "verdict poorly")
 
 
 def went(t: Told) -> Iterator[str]:

@@ -5,7 +5,8 @@ const place = (id) => document.getElementById(id);
 
 export class Prepare {
   constructor(link) {
-    this.link = link;
+    this.link = link; this.me = ""; this.trouble = ""; this.telling = false;
+    link.on("you", ({ name }) => { this.me = name; });
     link.on("status", (status) => this.#preflight(status));
     place("check-now").addEventListener("click", () => this.#check());
   }
@@ -35,20 +36,39 @@ export class Prepare {
     if (found.has_figure) place("check-figure").src = `api/check.svg?${found.at}`; // not the one of the check before
   }
 
-  #preflight({ preflight, loop, absence }) {
-    const list = place("preflight-list"), key = JSON.stringify(preflight);
-    place("preflight-about").textContent = loop?.emulated ? "The rig is emulated: the list need not be ticked." : "Each item must be ticked by the operator before a rig that is no model may be armed.";
-    if (absence.then === "retreat") place("preflight-about").textContent += ` Without an operator for ${absence.seconds} s the rig retreats.`;
-    if (list.dataset.key === key) return;
-    list.dataset.key = key;
-    list.replaceChildren(...preflight.map((item, i) => {
-      const box = element("input", { type: "checkbox", onchange: async () => {
-        try { await this.link.ask({ do: "tick", item: i, ticked: box.checked }); }
-        catch (error) { box.checked = !box.checked; place("preflight-about").textContent = error.message; }
-      } });
-      box.checked = Boolean(item.by);
-      return element("li", {}, element("label", {}, box, item.text, item.by ? element("small", { text: ` (${item.by})` }) : null));
-    }));
+  // What the loop observes has a mark, what people confirm a box. Elements stay: one that were made anew under a press would lose it.
+  #preflight({ preflight, loop, crew, absence }) {
+    const list = place("preflight-list"), key = JSON.stringify(preflight.map((item) => [item.text, item.kind]));
+    const about = !loop ? "The list is shown as soon as there is a loop." : loop.emulated ? "The rig is emulated: it needs no list." : "A machine is armed when every item holds. What the loop observes cannot be ticked by hand.";
+    place("preflight-about").textContent = this.trouble || about + (absence.then === "retreat" ? ` Without an operator for ${absence.seconds} s the rig retreats.` : "");
+    if (list.dataset.key !== key) { list.dataset.key = key; this.trouble = ""; list.replaceChildren(...preflight.map((item) => this.#item(item))); }
+    preflight.forEach((item, i) => {
+      const [mark, words] = [list.children[i].querySelector("input, b"), list.children[i].querySelector("small")];
+      if (mark.localName === "input") { if (!mark.disabled) mark.checked = Boolean(item.by); }
+      else { mark.textContent = item.missing ? "○" : "✓"; mark.title = item.missing ? "observed by the loop: missing" : "observed by the loop"; }
+      list.children[i].dataset.holds = String(!item.missing);
+      const text = item.missing || `${item.by}, ${new Date(item.at).toLocaleTimeString("en-GB")}${item.evidence ? `: ${item.evidence}` : ""}`;
+      if (words.textContent !== text) words.textContent = text;
+      if (item.kind === "observed" && item.missing.startsWith("read the check") && crew.operator === this.me) this.#verdictShown();
+    });
+  }
+
+  #item(item) {
+    if (item.kind === "observed") return element("li", {}, element("label", {}, element("b", {}), item.text, element("small", {})));
+    const box = element("input", { type: "checkbox", onchange: async () => {
+      box.disabled = true; // until it is confirmed the status says what it was before
+      try { await this.link.ask({ do: "tick", item: item.text, ticked: box.checked }); this.trouble = ""; }
+      catch (error) { box.checked = !box.checked; place("preflight-about").textContent = this.trouble = error.message; }
+      box.disabled = false;
+    } });
+    return element("li", {}, element("label", {}, box, item.text, element("small", {})));
+  }
+
+  // The verdict counts as shown when the operator had it before his eyes.
+  #verdictShown() {
+    if (place("view-prepare").hidden || document.visibilityState !== "visible" || this.telling) return;
+    this.telling = true;
+    this.link.ask({ do: "shown" }).catch(() => {}).finally(() => { this.telling = false; });
   }
 }
 

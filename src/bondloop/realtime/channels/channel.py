@@ -182,6 +182,8 @@ class Channels:
         Of a controller that is reached by packets.
     zeroings
         Zeros that were set, the oldest first.
+    preflight
+        What people confirm before the rig is armed; empty: `bondloop.realtime.preflight.ITEMS`.
     text
         Of the file, for the record.
 
@@ -200,6 +202,7 @@ class Channels:
     enable: str = ""
     packet: Packet = field(default_factory=Packet)
     zeroings: tuple[Zeroing, ...] = ()
+    preflight: tuple[str, ...] = ()
     text: str = field(default="", repr=False)
 
     def __getitem__(self, name: str) -> LabChannel:
@@ -236,5 +239,6 @@ class Channels:
             "channels": rows,
             "faults": [asdict(f) for f in self.faults],
             "zeroings": [asdict(z) for z in self.zeroings],
+            "preflight": list(self.preflight),
             "text": self.text,
         }

@@ -1,0 +1,95 @@
+"""The pre-flight list at the terminal: what is observed is waited for, people confirm the rest."""
+
+from __future__ import annotations
+
+import select
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.realtime.preflight import Item, Preflight
+
+__all__ = ["TerminalList"]
+
+PATIENCE = 600.0
+"""Seconds in which the list must be complete."""
+
+
+class TerminalList:
+    """Asks for what is missing in a pre-flight list; called again and again, it never waits.
+
+    Parameters
+    ----------
+    operator
+        Who confirms.
+    confirmed
+        Beginnings of the items that were confirmed on the command line.
+    answers
+        Where answers are typed; None where nobody is there to answer.
+    """
+
+    def __init__(self, operator: str, confirmed: Sequence[str] = (), answers: TextIO | None = None) -> None:
+        self._operator, self._confirmed, self._answers = operator, list(confirmed), answers
+        self._said: set[str] = set()
+        self._until = time.monotonic() + PATIENCE
+
+    def __call__(self, preflight: Preflight) -> bool:
+        """Return whether a list is complete.
+
+        Parameters
+        ----------
+        preflight
+            The list, which has just looked.
+        """
+        preflight.check_shown(f"{self._operator}, at the terminal")
+        self._confirm_given(preflight)
+        items = preflight.items()
+        missing = [item for item in items if item.missing]
+        observed = [item for item in missing if item.kind == "observed"]
+        asked = [item for item in missing if item.kind != "observed"]
+        if asked and self._answers is None:
+            texts = "".join(f"\n  {item.text}" for item in asked)
+            raise InputError(
+                f"the pre-flight list is not complete: confirm {len(asked)} items at a terminal, or by "
+                f"--confirm with the beginning of each:{texts}"
+            )
+        for item in observed:
+            self._say(f"waiting: {item.missing}", item.text)
+        if asked:
+            self._ask(preflight, asked[0], len(items) - len(missing) + 1, len(items))
+        if missing and time.monotonic() > self._until:
+            raise InputError(
+                f"the pre-flight list was not complete within {PATIENCE:g} s: {missing[0].text}: "
+                f"{missing[0].missing}"
+            )
+        return not missing
+
+    def _confirm_given(self, preflight: Preflight) -> None:
+        """Confirm what the command line has confirmed, once."""
+        for begin in self._confirmed:
+            found = [i for i in preflight.items() if i.text.casefold().startswith(begin.casefold())]
+            if len(found) != 1:
+                texts = "".join(f"\n  {item.text}" for item in preflight.items() if item.kind != "observed")
+                raise InputError(f"--confirm: expected the beginning of one item; found {begin!r} of:{texts}")
+            preflight.tick(found[0].text, True, self._operator)
+        self._confirmed.clear()
+
+    def _say(self, words: str, key: str) -> None:
+        if key not in self._said:
+            self._said.add(key)
+            print(words, file=sys.stderr, flush=True)
+
+    def _ask(self, preflight: Preflight, item: Item, number: int, count: int) -> None:
+        assert self._answers is not None
+        if item.text not in self._said:
+            self._said.add(item.text)
+            print(f"[{number}/{count}] {item.text}? [y/n] ", end="", file=sys.stderr, flush=True)
+        if not select.select([self._answers], [], [], 0)[0]:
+            return
+        if self._answers.readline().strip().casefold() not in ("y", "yes"):
+            raise InputError(f"not confirmed, so nothing was started: {item.text}")
+        preflight.tick(item.text, True, self._operator)

@@ -1,0 +1,277 @@
+"""The pre-flight list of a machine, which is played over UDP by another thread and stands where it is put."""
+
+import select
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from test_emergency_stop import PRESSED, TELLS, Clocked
+from test_start import LIMITS
+from two_halves import until
+from wire import ACCEPT, BYE, HELLO, MEASURED, pack, unpack
+
+from bondloop.errors import InputError
+from bondloop.hybrid import Run
+from bondloop.papers import gawthrop_two_actuators
+from bondloop.realtime import Console
+from bondloop.realtime.interface import measured_names
+from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, STOP
+from bondloop.realtime.session import prepare
+from bondloop.safety import Interlock
+
+soon = partial(until, seconds=15.0)
+PLACE = "measured.displacement[1]"
+
+
+class Rig(Clocked):
+    """A rig on the loop's clock that stands at `place`, and tells of its emergency stop where it `tells`.
+
+    It answers the newest packet alone: on a busy machine it would fall ever further behind.
+    """
+
+    def __init__(self, names, tells=True):
+        super().__init__()
+        self.names, self.tells, self.place = names, tells, float
+
+    def run(self):
+        sent = 0
+        while True:
+            data, peer = self.socket.recvfrom(2048)
+            packet = unpack(data)
+            while packet["kind"] not in (HELLO, BYE) and select.select([self.socket], [], [], 0)[0]:
+                packet = unpack(self.socket.recv(2048))
+            if packet["kind"] == BYE:
+                return
+            word = (TELLS | (PRESSED if self.pressed else 0)) if self.tells else 0
+            values = [self.place() if name == PLACE else 0.0 for name in self.names]
+            if packet["kind"] == HELLO:
+                reply = pack(ACCEPT, packet["session"], word, 0, values)
+            else:
+                sent += 1
+                reply = pack(MEASURED, packet["session"], sent, packet["sequence"], values, word)
+            self.socket.sendto(reply, peer)
+
+
+@pytest.fixture(scope="module")
+def test():
+    limits = replace(LIMITS, tracking_error="12 mm")  # this rig stands still
+    interlock = Interlock(limits, stale=10**6, release=0.01, retreat=0.05)
+    return gawthrop_two_actuators.test().replaced(gap=60.0, interlock=interlock)
+
+
+@pytest.fixture
+def session(test, tmp_path):
+    """Return a function that runs a session beside what `act(console, rig)` does, and returns the run."""
+
+    def run(act, tells=True, **more):
+        options = {"approach": 0.02, "timeout": 20.0, "supervisor": 60.0, "arm": act is not None}
+        rig = Rig(measured_names(test.computer_tick), tells)
+        made = prepare(
+            test, 0.1, link=rig.link, options=options | more.pop("options", {}), **more.pop("made", {})
+        )
+        made = replace(
+            made, options=replace(made.options, stale=10**6, overrun="count", overrun_limit=0)
+        )  # the rig may be as slow as it is
+        failed = []
+
+        def operate(segment):
+            try:
+                with Console.attach(segment) as console:
+                    act(console, rig)
+            except BaseException as error:  # noqa: BLE001 - the test's own thread raises it
+                failed.append(error)
+            finally:
+                with Console.attach(segment) as console:
+                    console.stop()
+
+        threads = []
+
+        def started(segment):
+            if act is not None:
+                threads.append(threading.Thread(target=operate, args=[segment]))
+                threads[-1].start()
+
+        with rig:
+            run = made.run(record=tmp_path / "run.h5", started=started, **more)
+            for thread in threads:
+                thread.join(60)
+        if failed:
+            raise failed[0]
+        return run, rig
+
+    return run
+
+
+def item(preflight, text):
+    preflight.look()
+    return next(i for i in preflight.items() if i.text.startswith(text))
+
+
+def press_and_release(rig, preflight):
+    rig.pressed = True
+    soon(lambda: "is pressed" in item(preflight, STOP).missing)
+    rig.pressed = False
+    soon(lambda: not item(preflight, STOP).missing)
+
+
+def complete(rig, preflight, who="ada"):
+    press_and_release(rig, preflight)
+    preflight.check_shown(who)
+    for text in ITEMS:
+        preflight.tick(text, True, who)
+    soon(lambda: preflight.look() or not preflight.missing)
+
+
+def ticks(console):
+    """Wait for ticks of the test."""
+    soon(lambda: console.snapshot().step > 0 or console.snapshot().state == "safe")
+    shown = console.snapshot()
+    assert shown.step > 0, (shown.state, shown.words, shown.cause_value, shown.cause_channel)
+
+
+def test_what_was_observed_and_who_confirmed_what_is_in_the_run_file(session, tmp_path):
+    seen = {}
+
+    def act(console, rig):
+        preflight = console.preflight
+        before = item(preflight, STOP)
+        assert (
+            before.missing == "press the emergency stop at the rig and release it; the loop has not seen it"
+        )
+        for text in (STOP, AT_REST, CHECK, RECORD):
+            with pytest.raises(InputError, match="cannot be ticked by hand"):
+                preflight.tick(text, True, "ada")
+        with pytest.raises(InputError, match="expected an item of the pre-flight list"):
+            preflight.tick("another", True, "ada")
+        for give in (console.arm, console.start):
+            with pytest.raises(
+                InputError, match=r"not complete: The emergency stop .*the loop has not seen it .and"
+            ):
+                give("ada")
+        complete(rig, preflight)
+        preflight.tick(ITEMS[0], False, "ada")
+        with pytest.raises(InputError, match=f"not complete: {ITEMS[0]}: to be confirmed"):
+            console.arm("ada")
+        preflight.tick(ITEMS[0], True, "bob")
+        rig.pressed = True
+        soon(lambda: item(preflight, STOP).missing)
+        with pytest.raises(InputError, match="is pressed; release it"):
+            console.arm("ada")
+        rig.pressed = False
+        soon(lambda: not item(preflight, STOP).missing)
+        seen["stop"] = item(preflight, STOP)
+        assert console.arm("ada").wait(60)
+        assert console.start("carl").wait(60)
+        ticks(console)
+
+    run, _ = session(act)
+    assert run.operator == "carl"
+    assert Run.load(tmp_path / "run.h5").preflight == run.preflight
+    texts = [i["text"] for i in run.preflight]
+    assert texts == [STOP, AT_REST, CHECK, RECORD, *ITEMS]
+    by = {i["text"]: (i["kind"], i["by"]) for i in run.preflight}
+    assert by[STOP] == by[AT_REST] == ("observed", "the loop")
+    assert by[CHECK] == ("observed", "ada")
+    assert by[RECORD] == ("observed", "the supervisor")
+    assert by[ITEMS[0]] == ("confirmed", "bob")
+    assert by[ITEMS[5]] == ("confirmed", "ada")
+    stop = next(i for i in run.preflight if i["text"] == STOP)
+    assert stop["evidence"] == seen["stop"].evidence
+    assert stop["at"] in stop["evidence"]
+    assert all(i["at"] for i in run.preflight)
+
+
+def test_a_stop_that_is_not_reported_becomes_a_confirmation_that_states_so(session):
+    text = f"{STOP} (the link does not report the emergency stop)"
+
+    def act(console, _):
+        preflight = console.preflight
+        preflight.check_shown("ada")
+        for name in ITEMS:
+            preflight.tick(name, True, "ada")
+        soon(lambda: preflight.look() or len(preflight.missing) == 1)
+        with pytest.raises(InputError, match=r"link does not report the emergency stop.: to be confirmed"):
+            console.arm("ada")
+        preflight.tick(text, True, "ada")
+        assert console.arm("ada").wait(60)
+        assert console.start("ada").wait(60)
+        ticks(console)
+
+    run, _ = session(act, tells=False)
+    found = next(i for i in run.preflight if i["text"].startswith(STOP))
+    assert (found["text"], found["kind"], found["by"]) == (text, "confirmed", "ada")
+
+
+def test_a_reset_clears_it(session):
+    def act(console, rig):
+        complete(rig, console.preflight)
+        assert console.arm("ada").wait(60)
+        assert console.start("ada").wait(60)
+        ticks(console)
+        rig.pressed = True
+        soon(lambda: console.snapshot().state == "safe")
+        rig.pressed = False
+        soon(lambda: "stopped" not in flags(console))
+        assert console.reset("ada").wait(60)
+        soon(lambda: console.snapshot().state == "inactive")
+        preflight = console.preflight
+        assert "has not seen it" in item(preflight, STOP).missing, "it was pressed before the reset"
+        assert all(item(preflight, text).missing for text in ITEMS)
+        assert "read the check" in item(preflight, CHECK).missing
+        with pytest.raises(InputError, match="not complete"):
+            console.arm("ada")
+        complete(rig, preflight, "bob")
+        assert console.arm("bob").wait(60)
+        assert console.start("bob").wait(60)
+        ticks(console)
+
+    run, _ = session(act)
+    assert run.record.attributes["run"] == 2
+    assert run.operator == "bob"
+    first, second = (Run.load(f) for f in run.record.attributes["files"])
+    assert [r.operator for r in (first, second)] == ["ada", "bob"]
+    confirmed = [{i["by"] for i in r.preflight if i["kind"] == "confirmed"} for r in (first, second)]
+    assert confirmed == [{"ada"}, {"bob"}]
+    times = [next(i["evidence"] for i in r.preflight if i["text"] == STOP) for r in (first, second)]
+    assert times[0] != times[1]
+
+
+def flags(console):
+    from bondloop.realtime.layout import FLAGS
+
+    rows = console.rows(since=max(console.written - 1, 0))
+    return [word for word, bit in FLAGS.items() if len(rows) and rows["flags"][-1] & bit]
+
+
+AMPLITUDE = 0.005 * 25e-3
+"""Of a standard deviation of 0.5 % of the limit of 25 mm."""
+
+
+@pytest.mark.parametrize(
+    ("size", "rests"), [(0.8, True), (1.2, False), (-1.2, False)], ids=["below", "above", "below zero"]
+)
+def test_a_rig_that_moves_is_not_at_rest(session, size, rests):
+    """A slow sinusoid whose standard deviation is on either side of 0.5 % of the limit."""
+
+    def act(console, rig):
+        preflight = console.preflight
+        soon(lambda: not item(preflight, AT_REST).missing)
+        begin = time.monotonic()
+        size_at = size * AMPLITUDE * np.sqrt(2)
+        rig.place = lambda: size_at * np.sin(2 * np.pi * 4.0 * (time.monotonic() - begin))
+        if rests:
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                assert not item(preflight, AT_REST).missing
+                time.sleep(0.05)
+            return
+        soon(lambda: "at rest: measured.displacement[1] varied" in item(preflight, AT_REST).missing)
+        with pytest.raises(InputError, match="not complete"):
+            console.arm("ada")
+        rig.place = lambda: 0.0
+        soon(lambda: not item(preflight, AT_REST).missing)
+
+    session(act)
