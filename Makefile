@@ -3,6 +3,7 @@
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
 #   make test-fresh  the tests that draw, with a new seed, printed: 15 minutes at most; SEED=123 draws the same again
 #   make nightly  what finds more the longer it runs: test-fresh, test-hostile, mutants
+#   make mutants  small faults in the safety layer, each of which a test must find; make coverage-c counts branches of the C
 #   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
 #   make opensees  OpenSeesPy, for the tests that couple to it, in .opensees
 #   make lint    formatting, lint, types, the import rules between rooms, spelling
@@ -102,6 +103,15 @@ PYTHONS ?= $(PYTHON)
 release-check: $(DEV)
 	rm -rf dist
 	$(BIN)/python tests/release/check.py --keep dist --oldest $(PYTHONS)
+
+# Small faults in what guards people, each of which a test must find: some fifteen minutes. ARGS='--only guard.c'
+# for one file, ARGS=--resume to try again those that no test found.
+mutants: $(DEV)
+	$(BIN)/python tests/mutation/mutants.py $(ARGS)
+
+# Branches of guard.c and executive.c that tests take, by gcov: 95 % at least.
+coverage-c: $(DEV)
+	$(BIN)/python tests/mutation/c_coverage.py
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .

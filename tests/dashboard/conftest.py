@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "realtime"))  # for two_halve
 
 linux = sys.platform == "linux" and compiler() is not None
 collect_ignore_glob = (
-    [] if linux else [f"test_{name}.py" for name in ("attached", "server", "steering", "browser")]
+    [] if linux else [f"test_{name}.py" for name in ("attached", "server", "steering", "lockout", "browser")]
 )
 
 
@@ -66,6 +66,7 @@ class Near:
         self.port = listener.getsockname()[1]
         self.url, self.socket = f"http://127.0.0.1:{self.port}", f"ws://127.0.0.1:{self.port}/socket"
         self._server = server_of(Settings(**settings), self.port)
+        self.hub = self._server.config.app.app.state.hub
         self._thread = threading.Thread(target=self._server.run, args=([listener],))
         self._thread.start()
 

@@ -16,6 +16,8 @@ from bondloop.dashboard import Subject
 from bondloop.records import Record
 
 sys.path.insert(0, str(Path(__file__).parent))
+from talk import talking
+
 from conftest import Near, Server
 
 CHROMIUM = shutil.which("chromium")
@@ -197,7 +199,17 @@ def far(loop, tmp_path):
         yield served
 
 
-def test_a_page_that_hears_nothing_says_so(opened, far):
+def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server, monkeypatch):
+    monkeypatch.setattr("bondloop.dashboard.hub.VIEWERS", 1)
+    with talking(server) as talk:
+        talk.state("inactive")
+        page = opened(server.url)
+        page.wait_for_selector('#lost:has-text("viewers\' places are taken")')
+    page.wait_for_selector("#lost", state="hidden")
+    state(page, "inactive")
+
+
+def test_a_page_that_hears_nothing_says_so(opened, far, loop):
     """A server that is stopped keeps its connexions open: what is shown is old, and marked as old."""
     page, viewer = opened(far.url), opened(far.url)
     page.fill("#name", "Ada")
@@ -218,6 +230,13 @@ def test_a_page_that_hears_nothing_says_so(opened, far):
         far.process.send_signal(signal.SIGCONT)
     page.wait_for_selector("#lost", state="hidden")
     page.wait_for_selector("[data-do=arm], #take:enabled")
+    state(viewer, "inactive")
+    viewer.keyboard.press("Escape")  # everybody may
+    state(viewer, "tripped")
+    loop.mailbox.stop()
+    state(viewer, "finalized")
+    viewer.keyboard.press("Escape")
+    until(viewer, "document.getElementById('answer').innerText.includes('there is nothing to trip')")
 
 
 def test_a_trip_fits_on_a_tablet(opened, server, loop):

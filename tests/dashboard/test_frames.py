@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bondloop.dashboard.frames import PLANE, STRIP, Block, lowest_highest, packed, unpacked
-from bondloop.dashboard.history import Curves, History
+from bondloop.dashboard.history import NOTHING, Curves, History
 
 VALUES = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
@@ -82,13 +82,14 @@ def test_news_add_up_to_what_would_be_sent_at_once(sizes, pixels, start):
     values = rng.normal(size=(total, 3)).astype(np.float32)
     history = History(3, 10_000, 1e-3)
     steady, late = (Curves(0, STRIP, (2, 0), 0.2, pixels) for _ in range(2))
-    blocks, at = [], 0
+    blocks, at, sent = [], 0, NOTHING
     for size in sizes:
         history.add(np.arange(start + at, start + at + size), values[at : at + size])
         at += size
-        blocks.append(steady.news(history))
+        block, sent = steady.news(history, sent)
+        blocks.append(block)
     times, columns = whole(blocks)
-    once = late.news(history)
+    once, _ = late.news(history)
     if once is None:
         assert columns is None
         return
@@ -115,13 +116,25 @@ def test_history_keeps_the_newest():
     np.testing.assert_array_equal(history.read(history.first, history.end, [0])[:, 0], np.arange(454, 504))
 
 
+@pytest.mark.parametrize(("begin", "end"), [(450, 500), (450, 451), (460, 500), (470, 499), (475, 475)])
+def test_a_stretch_is_read_across_the_end_of_the_memory(begin, end):
+    history = History(3, 50, 1.0)
+    numbers = np.arange(480)
+    for part in np.array_split(numbers, 30):
+        history.add(part, part[:, None] * np.array([1.0, -2.0, 3.0]))
+    history.add(np.arange(480, 500), np.arange(480, 500)[:, None] * np.array([1.0, -2.0, 3.0]))
+    wanted = np.arange(begin, end)[:, None] * np.array([3.0, 1.0])
+    np.testing.assert_array_equal(history.read(begin, end, (2, 0)), wanted)
+    np.testing.assert_array_equal(history.every(begin, end, 7, (2, 0)), wanted[::7].T)
+
+
 def test_a_new_run_begins_anew():
     history = History(1, 100, 0.5)
     curves = Curves(0, STRIP, (0,), 10.0, 20)
     history.add(np.arange(40), np.zeros((40, 1)))
-    curves.news(history)
-    history.begin(30)
+    _, sent = curves.news(history)
+    history.origin = 30
     history.add(np.arange(40, 44), np.ones((4, 1)))
-    block = curves.news(history)
+    block, _ = curves.news(history, sent)
     assert block.restart
     assert block.first == (24 - 30) * 0.5

@@ -148,9 +148,10 @@ def test_a_huge_message_ends_the_connexion(server, loop):
 
 def test_a_flood_ends_the_connexion(server, loop):
     with talking(server) as talk:
+        talk.state("inactive")
         with contextlib.suppress(ConnectionClosed):
             for _ in range(10 * BURST):
-                talk.say(do="trip", id=1)
+                talk.say(do="arm", id=1)
         assert closing(talk) == 4008
     undisturbed(loop)
 

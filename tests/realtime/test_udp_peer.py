@@ -236,7 +236,7 @@ int main(void)
 
 def test_the_dump_in_the_how_to_is_what_the_c_code_writes():
     folder = resources.files("bondloop.realtime") / "c"
-    names = ("packet.c", "packet.h", "link.h", "siphash.c", "siphash.h")
+    names = ("packet.c", "packet.h", "link.h", "finite.h", "siphash.c", "siphash.h")
     files = {n: (folder / n).read_text() for n in names}
     program = build_program({**files, "main.c": MAIN}, "dump", compiler())
     written = bytes.fromhex(subprocess.check_output([program], text=True))

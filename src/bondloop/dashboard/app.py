@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["PAGE", "application", "need_uplot"]
 
 PAGE = Path(__file__).parent / "page"
-CLIENTS = 32
-"""Browsers at a time."""
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -128,7 +126,6 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
     """
     doors = Doors(settings.host, port, settings.token, settings.certificate is not None)
     hub = Hub(settings, stop)
-    clients: set[Client] = set()
     tries = Allowance(1.0, 10)
 
     async def page(request: Request) -> Response:
@@ -161,16 +158,13 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
         return answer
 
     async def socket(websocket: WebSocket) -> None:
-        if len(clients) >= CLIENTS:
-            await websocket.close(1013, "too many browsers")
-            return
         await websocket.accept()
         client = Client(websocket, hub)
-        clients.add(client)
+        hub.come(client)
         try:
             await client.serve()
         finally:
-            clients.discard(client)
+            hub.go(client)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -1,7 +1,9 @@
 """One browser: what it asks for, and one frame at a time for it, always of the newest.
 
 The browser says which frame it has drawn; only then is the next one made, from what has come meanwhile. So a
-slow browser gets fewer frames, never older ones, and nothing queues up anywhere.
+slow browser gets fewer frames, never older ones, and nothing queues up anywhere. Frames are made in another
+process. After each there is a pause in proportion to what it cost: all viewers together take at most half of
+that process, and the operator another half.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bondloop.dashboard.doors import shown_name
-from bondloop.dashboard.frames import PLANE, STRIP, packed
-from bondloop.dashboard.history import Curves
+from bondloop.dashboard.frames import PLANE, STRIP
+from bondloop.dashboard.history import NOTHING, Curves, Sent
 from bondloop.dashboard.pace import Allowance
 from bondloop.errors import BondloopError, InputError
 
@@ -35,8 +37,12 @@ PLOTS, CHANNELS, PIXELS, WINDOW = 40, 32, 4000, 120.0
 """Most plots, channels of a plot, pixels across, and seconds, that a browser can ask for."""
 PATIENCE = 2.0
 """Seconds after which a frame is sent though the last was not acknowledged: its tab is in the background."""
-HURRIED, REFUSED, MISUSED = 4008, 4003, 1003
-"""Codes with which a WebSocket is closed: flooding, not let in, a binary message."""
+HELLO = 5.0
+"""Seconds in which a browser must say who it is."""
+TROUBLED = 1.0
+"""Seconds until a frame is asked for again that could not be made."""
+HURRIED, REFUSED, MISUSED, FULL = 4008, 4003, 1003, 4013
+"""Codes with which a WebSocket is closed: flooding, not let in, a binary message, no place for it."""
 
 
 class Client:
@@ -53,9 +59,10 @@ class Client:
     def __init__(self, socket: WebSocket, hub: Hub) -> None:
         self.socket, self.hub = socket, hub
         self.badge, self.name, self._told_name = "", "", False
-        self._plots: list[Curves] = []
+        self._plots: list[tuple[Curves, Sent]] = []
         self._era = self._seen = self._timings = -1
         self._frame = 0
+        self._renaming = Allowance(0.2, 5)
         self._drawn = asyncio.Event()
         self._drawn.set()
         self._busy: set[asyncio.Task[None]] = set()
@@ -63,7 +70,8 @@ class Client:
     async def serve(self) -> None:
         """Talk until it goes."""
         allowance = Allowance(RATE, BURST)
-        sending = asyncio.create_task(self._send())
+        sending = [asyncio.create_task(part()) for part in (self._send, self._draw)]
+        late = asyncio.get_running_loop().call_later(HELLO, self._expect_hello)
         try:
             while True:
                 message = await self.socket.receive()
@@ -80,9 +88,11 @@ class Client:
         except WebSocketDisconnect:
             pass
         finally:
-            sending.cancel()
-            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-                await sending
+            late.cancel()
+            for part in sending:
+                part.cancel()
+                with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                    await part
             # What was heard is done, though nobody waits for the answer: a trip may be the last word of a
             # browser that is closed, or come together with the end of a connexion that had stalled.
             if self._busy:
@@ -90,6 +100,25 @@ class Client:
             if self.badge:
                 self.hub.crew.go(self.badge)
                 self.hub.refresh()
+
+    def _expect_hello(self) -> None:
+        if not self.badge:
+            self.dismiss(f"no hello in {HELLO:g} s")
+
+    def dismiss(self, why: str) -> None:
+        """Close the connexion.
+
+        Parameters
+        ----------
+        why
+            In words, for who looks at the page.
+        """
+        self.hub.go(self)
+        self._closing = asyncio.create_task(self._close(why))
+
+    async def _close(self, why: str) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self.socket.close(FULL, why)
 
     # ------------------------------------------------------------- hearing
 
@@ -102,11 +131,11 @@ class Client:
                 if message["got"] == self._frame:
                     self._drawn.set()
             elif "hello" in message:
-                self._hello(message)
+                await self._hello(message)
             elif "rename" in message:
                 self._rename(message["rename"])
             elif "plots" in message:
-                self._plots = _plots(message["plots"], self._channels())
+                self._plots = [(c, NOTHING) for c in _plots(message["plots"], self._channels())]
             elif "do" in message:
                 task = asyncio.create_task(self._do(message, number))
                 self._busy.add(task)
@@ -120,12 +149,17 @@ class Client:
         attached = self.hub.attached
         return 0 if attached is None else len(attached.channels)
 
-    def _hello(self, message: Mapping[str, object]) -> None:
+    async def _hello(self, message: Mapping[str, object]) -> None:
         badge, name = message["hello"], message.get("name", "")
         if not isinstance(badge, str) or not 16 <= len(badge) <= 64 or not isinstance(name, str):
             raise InputError("hello: expected a badge of 16 to 64 characters, and a name")
         if self.badge:
             raise InputError("hello was said already")
+        if why := self.hub.place(badge):
+            for text in (self.hub.loop, self.hub.status):  # so that the page knows the way to the stop
+                await self.socket.send_text(text)
+            await self._close(why)
+            return
         self.badge, self.name = badge, shown_name(name, badge)
         self.hub.crew.come(badge, self.name)
         self.hub.refresh()
@@ -133,6 +167,8 @@ class Client:
     def _rename(self, name: object) -> None:
         if not isinstance(name, str) or not self.badge:
             raise InputError("rename: expected a name, after hello")
+        if not self._renaming.take():
+            raise InputError("rename: too many names; wait a little")
         before, self.name = self.name, shown_name(name, self.badge)
         if self.name != before:
             self.hub.crew.rename(self.badge, self.name)
@@ -155,16 +191,21 @@ class Client:
 
     # ------------------------------------------------------------- sending
 
+    async def _listening(self) -> None:
+        """Wait until the browser has drawn what it was sent, but no longer than `PATIENCE`."""
+        if not self._drawn.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._drawn.wait(), PATIENCE)
+
     async def _send(self) -> None:
         status = ""
         while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._drawn.wait(), PATIENCE)
+            await self._listening()
             hub = self.hub
             if self.badge:
                 if hub.era != self._era:
                     self._era, self._plots = hub.era, []
-                    await self.socket.send_text(hub.loop if hub.attached else '{"type": "loop"}')
+                    await self.socket.send_text(hub.loop)
                     self._told_name = False
                 if not self._told_name:
                     self._told_name = True
@@ -173,23 +214,41 @@ class Client:
                     status = hub.status
                     await self.socket.send_text(status)
                 if hub.log.count > self._seen:
-                    events, self._seen = hub.log.since(max(self._seen, 0)), hub.log.count
-                    await self.socket.send_text(json.dumps({"type": "events", "events": events}))
+                    events, self._seen = hub.log.text(max(self._seen, 0)), hub.log.count
+                    await self.socket.send_text(events)
                 if hub.timings > self._timings:
                     self._timings = hub.timings
                     await self.socket.send_text(hub.timing)
-                await self._send_frame()
             await asyncio.sleep(FRAME)
 
-    async def _send_frame(self) -> None:
-        attached = self.hub.attached
-        if attached is None:
-            return
-        blocks = [block for plot in self._plots if (block := plot.news(attached.history)) is not None]
-        if blocks:
-            self._frame += 1
-            self._drawn.clear()
-            await self.socket.send_bytes(packed(self._frame, blocks))
+    async def _draw(self) -> None:
+        while True:
+            await self._listening()
+            pause = 0.0
+            attached = self.hub.attached
+            if attached is not None and self._plots and self._era == self.hub.era:
+                try:
+                    pause = await self._send_frame(attached.console.name)
+                except BondloopError as error:
+                    pause = TROUBLED
+                    if attached.snapshot.alive:
+                        self.hub.complain(f"the samples of the loop: {error}")
+            await asyncio.sleep(max(FRAME, pause))
+
+    async def _send_frame(self, segment: str) -> float:
+        """Send what is new of some plots; return for how long there is no other frame then."""
+        plots, first = self._plots, self.badge == self.hub.crew.operator
+        sent, frame, cost = await self.hub.telemetry.frame(
+            segment, self._era, self._frame + 1, plots, first=first
+        )
+        if self._plots is plots:  # it has not asked for others meanwhile
+            reached = [(curves, after) for (curves, _), after in zip(plots, sent, strict=False)]
+            self._plots = plots[len(sent) :] + reached  # those that had to wait come first
+            if frame:
+                self._frame += 1
+                self._drawn.clear()
+                await self.socket.send_bytes(bytes(frame))
+        return cost if first else 2 * cost * len(self.hub.clients)
 
 
 def _message(text: str) -> dict[str, object]:

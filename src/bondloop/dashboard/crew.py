@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -28,6 +29,8 @@ class Crew:
     ----------
     operator
         Badge of the operator; empty where there is none.
+    operators
+        Badges of the newest who had the role, the operator's last.
     absent
         Since when no operator has been there; None while there is one.
 
@@ -43,6 +46,7 @@ class Crew:
     clock: Callable[[], float] = time.monotonic
     operator: str = ""
     absent: float | None = None
+    operators: deque[str] = field(default_factory=lambda: deque(maxlen=8))
     _names: dict[str, str] = field(default_factory=dict)
     _there: dict[str, int] = field(default_factory=dict)
     _gone_at: float | None = None
@@ -100,6 +104,9 @@ class Crew:
         """Make somebody the operator, if nobody is; return whether he is now."""
         if not self.operator and badge in self._there:
             self.operator, self._gone_at, self.absent = badge, None, None
+            if badge in self.operators:
+                self.operators.remove(badge)
+            self.operators.append(badge)
         return self.operator == badge
 
     def give_back(self, badge: str) -> bool:

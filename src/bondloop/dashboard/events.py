@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -54,6 +55,7 @@ class EventLog:
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=KEPT)
+        self._texts: deque[str] = deque(maxlen=KEPT)
         self.count = 0
 
     def add(
@@ -69,8 +71,14 @@ class EventLog:
         self.count += 1
         event = Event(self.count, time.time() if at is None else at, kind, text, who, test_time)
         self._events.append(event)
+        self._texts.append(json.dumps(asdict(event)))
         return event
 
     def since(self, number: int) -> list[dict[str, object]]:
         """Return the events after one, oldest first, as they go to the browser."""
         return [asdict(e) for e in self._events if e.number > number]
+
+    def text(self, number: int) -> str:
+        """Return them as the message for browsers; each event was put into words once, for all of them."""
+        news = list(self._texts)[-(self.count - number) :] if number < self.count else []
+        return f'{{"type": "events", "events": [{", ".join(news)}]}}'

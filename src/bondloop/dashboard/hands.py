@@ -1,4 +1,4 @@
-"""Giving commands to the loop and waiting until it confirms them; a trip waits behind nothing."""
+"""Giving commands to the loop and waiting for their confirmation; a trip waits behind nothing."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.realtime import Console
 
-__all__ = ["OLD", "Hands"]
+__all__ = ["CALMING", "OLD", "Hands"]
 
 CONFIRM = 5.0
 """Seconds that the loop has to confirm a command."""
 OLD = 5.0
 """Seconds after which nobody should act on what a page has shown: a network stalled, a laptop slept."""
 CALMING = ("trip", "stop", "retreat")
-"""Commands that bring the rig to rest: obeyed however late they come."""
+"""Commands that bring the rig to rest: obeyed however late they come, and free to all."""
 
 
 class Hands:
-    """Gives commands in threads, for the mailbox may be another's for a moment; trips in one of their own."""
+    """Gives commands in threads, for the mailbox may be another's for a moment; trips need no mailbox."""
 
     def __init__(self) -> None:
-        self._all, self._trip = (ThreadPoolExecutor(n, "command") for n in (4, 1))
+        self._threads = ThreadPoolExecutor(4, "command")
 
     async def give(self, console: Console, message: Mapping[str, object], who: str) -> str:
         """Give a command and wait until the loop has confirmed it; return it in words.
@@ -48,9 +48,11 @@ class Hands:
                 f"{word!s:.40} came more than {OLD:g} s after what the page had shown, so it was not passed "
                 "on: look at the page again, then ask again"
             )
-        turn = asyncio.get_running_loop()
-        hand = self._trip if word == "trip" else self._all
-        ticket = await turn.run_in_executor(hand, given, console, message, who)
+        if word in CALMING:
+            ticket = given(console, message, who)
+        else:
+            turn = asyncio.get_running_loop()
+            ticket = await turn.run_in_executor(self._threads, given, console, message, who)
         until = time.monotonic() + CONFIRM
         while not ticket.done:
             if time.monotonic() > until:
@@ -67,8 +69,7 @@ class Hands:
 
     def close(self) -> None:
         """Give no more."""
-        for hand in (self._all, self._trip):
-            hand.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def is_old(seen: Any, now: float) -> bool:

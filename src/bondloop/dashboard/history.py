@@ -1,20 +1,25 @@
-"""The last minutes of a loop, in the server's memory, and what a browser has not seen of them yet."""
+"""The last minutes of a loop, in memory, and what a browser has not seen of them yet."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.dashboard.frames import PLANE, STRIP, Block, lowest_highest
+from bondloop.dashboard.frames import STRIP, Block, lowest_highest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Curves", "History"]
+__all__ = ["Curves", "History", "Sent"]
+
+Sent = tuple[int, int]
+"""How far a plot has been sent: number of its next stretch, and the origin of the times that it shows."""
+NOTHING: Sent = (-1, 0)
+"""Sent of a plot that is new."""
 
 
 class History:
@@ -35,13 +40,11 @@ class History:
         Number of the oldest sample that is kept, and of the next that will come.
     origin
         Number of the sample at which the test's time is zero.
-    era
-        Counted up when times change their meaning: browsers then begin anew.
     """
 
     def __init__(self, channels: int, rows: int, period: float) -> None:
         self.rows, self.period = rows, period
-        self.first = self.end = self.origin = self.era = 0
+        self.first = self.end = self.origin = 0
         self._values = np.full((rows, channels), np.nan, np.float32)
 
     def add(self, numbers: NDArray[np.int64], values: NDArray[np.float64]) -> None:
@@ -69,25 +72,26 @@ class History:
         self.end = end
         self.first = max(self.first, end - self.rows)
 
-    def begin(self, origin: int) -> None:
-        """Count time from a sample on."""
-        if origin != self.origin:
-            self.origin = origin
-            self.era += 1
-
     def time(self, number: int) -> float:
         """Return the time of a sample, in s."""
         return (number - self.origin) * self.period
 
     def read(self, begin: int, end: int, channels: Sequence[int]) -> NDArray[np.float32]:
         """Return samples from one number up to another, shape (samples, channels)."""
-        rows = np.arange(begin, end) % self.rows
-        return self._values[rows][:, channels] if len(channels) else np.empty((len(rows), 0), np.float32)
+        first, last = begin % self.rows, begin % self.rows + end - begin
+        parts = [self._values[first:last][:, channels], self._values[: max(0, last - self.rows)][:, channels]]
+        return np.concatenate(parts) if last > self.rows else parts[0]
+
+    def every(self, begin: int, end: int, width: int, channels: Sequence[int]) -> NDArray[np.float32]:
+        """Return each `width`-th sample, as they are, shape (channels, samples)."""
+        rows = np.arange(begin, end, width) % self.rows
+        samples: NDArray[np.float32] = self._values[np.ix_(rows, np.asarray(channels, int))].T
+        return samples
 
 
-@dataclass
+@dataclass(frozen=True)
 class Curves:
-    """One plot of one browser, and how much of it has been sent.
+    """One plot of one browser.
 
     Parameters
     ----------
@@ -108,32 +112,27 @@ class Curves:
     channels: tuple[int, ...]
     window: float
     pixels: int
-    _next: int = field(default=-1, init=False)
-    _era: int = field(default=-1, init=False)
 
-    def news(self, history: History) -> Block | None:
-        """Return what has come since the last time; None where that is nothing.
+    def news(self, history: History, sent: Sent = NOTHING) -> tuple[Block | None, Sent]:
+        """Return what has come since the last time, None where that is nothing, and how far that reaches.
 
         Parameters
         ----------
         history
             Of the loop.
+        sent
+            How far it has been sent, as the last call returned it.
         """
         width = max(1, math.ceil(self.window / history.period / self.pixels))
         oldest = -(-max(history.first, history.end - math.ceil(self.window / history.period)) // width)
-        restart = self._next < oldest or self._era != history.era
-        begin, end = oldest if restart else self._next, history.end // width
+        restart = sent[0] < oldest or sent[1] != history.origin
+        begin, end = oldest if restart else sent[0], history.end // width
         if end <= begin:
-            return None
-        self._next, self._era = end, history.era
+            return None, sent
         if self.kind == STRIP:
             columns = lowest_highest(history.read(begin * width, end * width, self.channels), width)
         else:
-            rows = np.arange(begin, end) * width % history.rows
-            columns = history._values[rows][:, self.channels].T
+            columns = history.every(begin * width, end * width, width, self.channels)
         first = history.time(begin * width)
-        return Block(self.plot, self.kind, first, width * history.period, columns, restart)
-
-    def describe(self) -> str:
-        """Return it in words."""
-        return f"{'plane' if self.kind == PLANE else 'strip'} {self.plot} of {len(self.channels)} channels"
+        block = Block(self.plot, self.kind, first, width * history.period, columns, restart)
+        return block, (end, history.origin)

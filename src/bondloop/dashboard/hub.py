@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from bondloop.dashboard.attached import Attached
 from bondloop.dashboard.crew import Crew
 from bondloop.dashboard.events import EventLog
-from bondloop.dashboard.hands import Hands
+from bondloop.dashboard.hands import CALMING, Hands
 from bondloop.dashboard.rehearsal import Rehearsal
+from bondloop.dashboard.telemetry import Telemetry
 from bondloop.errors import InputError
 from bondloop.realtime import Console
 from bondloop.realtime.shared import PREFIX
 
 if TYPE_CHECKING:
+    from bondloop.dashboard.client import Client
     from bondloop.dashboard.settings import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
@@ -26,8 +28,12 @@ __all__ = ["Hub"]
 
 LOOK = 0.02
 """Seconds between looks at the loop's telemetry."""
-STATUS, TIMING, ESTIMATE, SEARCH = 0.1, 1.0, 0.5, 0.5
-"""Seconds between statuses, histograms, estimates, and searches for a loop."""
+STATUS, TIMING, GAUGES, SEARCH = 0.1, 1.0, 0.1, 0.5
+"""Seconds between statuses, histograms, gauges, and searches for a loop."""
+VIEWERS, KEPT, SILENT = 32, 8, 32
+"""Browsers at a time: viewers; of who is the operator or was; and such as have not said hello yet."""
+NO_LOOP = '{"type": "loop"}'
+"""Said to browsers while there is no loop."""
 MOVING = ("active",)
 """States in which an operator must be there."""
 
@@ -48,6 +54,8 @@ class Hub:
         The loop; None while there is none.
     era
         Counted up when another loop is attached.
+    clients
+        The browsers, in the order in which they came.
     status, loop, timing
         The newest messages for browsers, as JSON text.
     """
@@ -55,27 +63,54 @@ class Hub:
     def __init__(self, settings: Settings, stop: StopProcess | None = None) -> None:
         self.settings, self.stop = settings, stop
         self.log, self.crew, self.hands = EventLog(), Crew(), Hands()
+        self.telemetry = Telemetry()
+        self.clients: list[Client] = []
         self.attached: Attached | None = None
         self.rehearsal: Rehearsal | None = None
         self.era = self.timings = 0
-        self.status = self.loop = self.timing = "{}"
+        self.status, self.loop, self.timing = "{}", NO_LOOP, "{}"
         self._told_end = self._acted = False
         self._trouble, self._run = "", 1
-        self._due = dict.fromkeys(("status", "timing", "estimate", "search"), 0.0)
-        self.refresh()
+        self._due = dict.fromkeys(("status", "timing", "search"), 0.0)
+        self._compose()
 
     async def run(self) -> None:
         """Watch the loop and the crew until cancelled."""
         self.log.add("server", "the server has started")
-        while True:
-            try:
-                self._turn()
-            except Exception as error:  # noqa: BLE001 - whatever fails once, the page goes on and TRIP is heard
-                self._complain(f"{type(error).__name__}: {error}")
-            await asyncio.sleep(LOOK)
+        gauging = asyncio.create_task(self._gauge())
+        try:
+            while True:
+                try:
+                    self._turn()
+                except Exception as error:  # noqa: BLE001 - whatever fails once, the page goes on and TRIP is heard
+                    self.complain(f"{type(error).__name__}: {error}")
+                await asyncio.sleep(LOOK)
+        finally:
+            gauging.cancel()
 
-    def _complain(self, text: str) -> None:
-        """Note a trouble of the server's own, once."""
+    async def _gauge(self) -> None:
+        """Ask again and again how near the limits are and how well the rig follows."""
+        while True:
+            attached, era = self.attached, self.era
+            if attached is not None:
+                try:
+                    gauges = await self.telemetry.gauges(attached.console.name, era)
+                    if era == self.era:
+                        attached.take(gauges)
+                except Exception as error:  # noqa: BLE001 - as above: without gauges, curves and commands go on
+                    if attached.snapshot.alive:
+                        self.complain(f"the samples of the loop: {error}")
+                    await asyncio.sleep(SEARCH)
+            await asyncio.sleep(GAUGES)
+
+    def complain(self, text: str) -> None:
+        """Note a trouble of the server's own, once.
+
+        Parameters
+        ----------
+        text
+            What it is.
+        """
         if text != self._trouble:
             self._trouble = text
             self.log.add("server", f"trouble of the server: {text}")
@@ -95,12 +130,10 @@ class Hub:
             if self.crew.operator and not self.crew.waiting:
                 self.attached.console.beat()
             self._mind_absence(self.attached)
-            if self.attached.snapshot.state in MOVING and self._is_due("estimate", ESTIMATE):
-                self.attached.estimate()
             if self._is_due("timing", TIMING):
                 self.timing, self.timings = json.dumps(self.attached.timing()), self.timings + 1
         if self._is_due("status", STATUS):
-            self.refresh()
+            self._compose()
 
     def _is_due(self, what: str, every: float) -> bool:
         now = time.monotonic()
@@ -110,7 +143,10 @@ class Hub:
         return True
 
     def refresh(self) -> None:
-        """Compose the status anew."""
+        """Let the status be composed anew at the next turn, however often that is wished until then."""
+        self._due["status"] = 0.0
+
+    def _compose(self) -> None:
         crew = self.crew
         subject = self.settings.subject
         if self.attached is not None:
@@ -182,7 +218,7 @@ class Hub:
             self.attached.close()
             self.attached = None
             self.era += 1
-            self.loop = "{}"
+            self.loop = NO_LOOP
 
     def _mind_run(self, attached: Attached) -> None:
         """Note that the pre-flight list begins anew after a reset: somebody may have been at the rig."""
@@ -212,12 +248,60 @@ class Hub:
     def close(self) -> None:
         """Let go of everything; loops and rehearsals go on."""
         self.hands.close()
+        self.telemetry.close()
         self.detach()
+
+    # ------------------------------------------------------------- places
+
+    def place(self, badge: str) -> str:
+        """Return why there is no place for one more browser; nothing where there is one.
+
+        Some places are kept for who is the operator, or was: they get in however many viewers there are.
+
+        Parameters
+        ----------
+        badge
+            Of the browser.
+        """
+        kept = badge in self.crew.operators
+        others = [c for c in self.clients if c.badge and (c.badge in self.crew.operators) == kept]
+        if len(others) < (KEPT if kept else VIEWERS):
+            return ""
+        if badge != self.crew.operator:
+            return f"all {VIEWERS} viewers' places are taken: ask somebody to close the page"
+        min(others, key=lambda c: c.badge == badge).dismiss("the operator came back and needed this place")
+        return ""
+
+    def come(self, client: Client) -> None:
+        """Count a browser in; of too many that have said nothing yet the one that came first is dismissed.
+
+        Parameters
+        ----------
+        client
+            That was accepted.
+        """
+        silent = [c for c in self.clients if not c.badge]
+        if len(silent) >= SILENT:
+            silent[0].dismiss("too many browsers came and said nothing")
+        self.clients.append(client)
+
+    def go(self, client: Client) -> None:
+        """Count a browser out, if it has not been already.
+
+        Parameters
+        ----------
+        client
+            That goes.
+        """
+        if client in self.clients:
+            self.clients.remove(client)
 
     # ------------------------------------------------------------- commands
 
     async def obey(self, message: Mapping[str, object], badge: str, who: str) -> str:
-        """Do what an operator asks for and wait until it is confirmed; return what was done, in words.
+        """Do what somebody asks for and wait until it is confirmed; return what was done, in words.
+
+        To bring the rig to rest is free to all; everything else is the operator's.
 
         Parameters
         ----------
@@ -235,8 +319,11 @@ class Hub:
             self.log.add("role", f"{who} has given the operator's role back", who=who)
             self.refresh()
             return "given back"
-        if badge != self.crew.operator:
-            raise InputError("only the operator commands; take the operator's role first")
+        if badge != self.crew.operator and word not in CALMING:
+            raise InputError(
+                "only the operator commands, though all may stop, retreat and trip; take the operator's role "
+                "first"
+            )
         if word == "tick":
             text = self._living().console.preflight.tick(message.get("item"), message.get("ticked"), who)
             self.log.add("command", text, who=who)
@@ -283,6 +370,5 @@ class Hub:
     async def _command(self, message: Mapping[str, object], who: str) -> str:
         attached = self._living()
         done = await self.hands.give(attached.console, message, who)
-        attached.look()
         self.refresh()
         return done

@@ -34,7 +34,7 @@ def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
     from bondloop.dashboard.stop_server import StopProcess
 
     need_uplot()
-    _expect_certificate(settings)
+    _context(settings)
     with contextlib.ExitStack() as ending:
         listener = ending.enter_context(listening(settings.host, settings.port))
         port = int(listener.getsockname()[1])
@@ -78,40 +78,39 @@ def server_of(settings: Settings, port: int, stop: StopProcess | None = None) ->
 
     from bondloop.dashboard.app import application
     from bondloop.dashboard.client import LONGEST
+    from bondloop.dashboard.connexions import Socket, connexions
 
     config = uvicorn.Config(
         application(settings, port, stop),
-        ws="websockets-sansio",
+        http=connexions(_context(settings)),
+        ws=Socket,
         ws_max_size=LONGEST,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
         ws_per_message_deflate=False,  # frames are noise, and loopback is not slow
         h11_max_incomplete_event_size=16384,
-        limit_concurrency=200,
         timeout_graceful_shutdown=2,
         log_level="warning",
         server_header=False,
         proxy_headers=False,
-        ssl_certfile=None if settings.certificate is None else str(settings.certificate),
-        ssl_keyfile=None if settings.key is None else str(settings.key),
     )
     return uvicorn.Server(config)
 
 
-def _expect_certificate(settings: Settings) -> None:
-    """Refuse files that are no certificate and its key, before anything is said to be served."""
+def _context(settings: Settings) -> ssl.SSLContext | None:
+    """Return what TLS needs; refuse files that are no certificate and its key before anything is served."""
     if settings.certificate is None:
-        return
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         # A key with a password would make the server wait for somebody to type it.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
-            settings.certificate, settings.key, lambda: ""
-        )
+        context.load_cert_chain(settings.certificate, settings.key, lambda: "")
     except (ssl.SSLError, OSError, ValueError) as error:
         raise InputError(
             f"--tls-cert {settings.certificate} and --tls-key {settings.key}: expected a certificate and its "
             f"key without a password, as PEM files ({error})"
         ) from None
+    return context
 
 
 @contextlib.contextmanager

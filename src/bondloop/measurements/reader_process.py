@@ -1,10 +1,10 @@
-"""One warm process that reads files for others, with bounded time and memory: damaged ones upset libraries.
+"""Warm processes that work for this one with bounded time and memory; one of them reads files.
 
 A byte changed in the right place makes the HDF5 library crash, or loop for ever while it holds the
 interpreter's lock. No thread survives that, but a process can be killed. It is started on the first need and
-ends with its parent. A request is a line of JSON that names a function, the file and further words; the
-answer is JSON and rows of numbers as in memory, never Python objects. The time is the processor's: a good
-file is good on a busy machine, too.
+ends with its parent. A request is a line of JSON that names a function and its arguments; the answer is JSON
+and rows of numbers as in memory, never Python objects. The time of a file is the processor's: a good file is
+good on a busy machine, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[dict[str, object], Iterable[NDArray[Any]]]
 
-__all__ = ["Reader", "UnreadableError", "ask", "limit_for", "numbers_of"]
+__all__ = ["Reader", "UnreadableError", "Worker", "WorkerEndedError", "ask", "limit_for", "numbers_of"]
 
 SECONDS = 5.0
 """Of the processor, for a small file."""
@@ -50,7 +50,7 @@ MEMORY = 8 * 2**30
 
 READY = b"ready\n"
 _SIZES = struct.Struct("<QQ")
-_OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)
+OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)
 """What ends a child that has used its processor time."""
 
 
@@ -71,13 +71,178 @@ def limit_for(path: Path, rate: float = RATE) -> int:
     return math.ceil(SECONDS + path.stat().st_size / rate)
 
 
-class Reader:
-    """A process that reads files, one at a time; threads that share it wait for each other.
+class WorkerEndedError(InputError):
+    """A process that crashed, or was killed because it did not answer in time.
+
+    Parameters
+    ----------
+    words
+        What happened.
+    code
+        With which it ended; None where the clock ran out, which says nothing of the request.
+    """
+
+    def __init__(self, words: str, code: int | None) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class Worker:
+    """A process that calls functions for this one, one at a time; threads that share it wait for each other.
 
     Parameters
     ----------
     nice
         By how much others go first: 0 to 19.
+    memory
+        Address space in bytes, where the system can limit it, and the longest answer.
+
+    Examples
+    --------
+    >>> with Worker() as worker:
+    ...     worker.call("bondloop.measurements.reader_process:echo", {"values": [1, 2]})[0]
+    {'values': [1, 2]}
+    """
+
+    def __init__(self, nice: int = 0, memory: int = MEMORY) -> None:
+        self._nice, self._memory = nice, memory
+        self._child: subprocess.Popen[bytes] | None = None
+        self._ending: weakref.finalize[[subprocess.Popen[bytes]], Worker] | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def call(
+        self,
+        work: str,
+        words: Mapping[str, object],
+        needs: Sequence[str] = (),
+        *,
+        limit: int = 5,
+        patience: float | None = None,
+    ) -> tuple[dict[str, Any], bytearray]:
+        """Return what a function answers in the process: what it says in JSON, and the bytes after that.
+
+        Parameters
+        ----------
+        work
+            The function: its module, a colon, its name.
+        words
+            Its arguments by name; what JSON can say.
+        needs
+            Modules to be imported before the clock starts.
+        limit
+            Seconds of the processor that it may take.
+        patience
+            Seconds by the clock beyond these; `PATIENCE` unless given.
+
+        Raises
+        ------
+        InputError
+            What the function said, or that the process was ended: `WorkerEndedError`.
+        """
+        patience = PATIENCE if patience is None else patience
+        request = {"work": work, "needs": list(needs), "limit": limit, "words": words}
+        line = json.dumps({**request, "folder": str(Path.cwd())}).encode() + b"\n"
+        with self._lock:
+            try:
+                head, body = self._exchange(line, limit, patience)
+            except BaseException:
+                self._end()  # whatever it still says belongs to nobody
+                raise
+        answer: dict[str, Any] = json.loads(head)
+        if "error" in answer:
+            raise InputError(str(answer["error"]))
+        return answer, body
+
+    def _exchange(self, line: bytes, limit: int, patience: float) -> tuple[bytearray, bytearray]:
+        child = self._ready()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        late = threading.Timer(patience + limit, child.kill)
+        late.daemon = True
+        began = time.monotonic()
+        late.start()
+        try:
+            child.stdin.write(line)
+            sizes = _read(child.stdout, _SIZES.size)
+            if len(sizes) == _SIZES.size and sum(numbers := _SIZES.unpack(sizes)) <= self._memory:
+                head, body = (_read(child.stdout, number) for number in numbers)
+                if (len(head), len(body)) == numbers:
+                    return head, body
+        except BrokenPipeError:
+            pass
+        finally:
+            late.cancel()
+        if time.monotonic() - began >= patience + limit:
+            raise WorkerEndedError(f"there was no answer in {patience + limit:g} s", None)
+        code = child.wait()
+        why = f"took more than {limit} s of processor time" if code == -OUT_OF_TIME else f"ended with {code}"
+        raise WorkerEndedError(f"the process that was to answer {why}", code)
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        """Return the process; one that has ended meanwhile is started anew."""
+        if self._closed:
+            raise InputError("the process that was to answer has been closed")
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self._end()
+        self._child = child = subprocess.Popen(  # noqa: S603 - ourselves
+            [
+                *(sys.executable, "-m", "bondloop.measurements.reader_process"),
+                *(str(self._nice), str(self._memory)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        self._ending = weakref.finalize(self, _end, child)  # at the end of the interpreter, too
+        assert child.stdout is not None
+        late = threading.Timer(PATIENCE, child.kill)
+        late.daemon = True
+        late.start()
+        try:
+            ready = bytes(_read(child.stdout, len(READY))) == READY
+        finally:
+            late.cancel()
+        if not ready:
+            raise InputError("the process that was to answer did not get ready; try again")
+        return child
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process; None where it does not run."""
+        child = self._child
+        return None if child is None else child.pid
+
+    def _end(self) -> None:
+        self._child = None
+        if self._ending is not None:
+            self._ending()
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self._closed = True
+        child = self._child
+        if child is not None:
+            child.kill()  # who waits for its answer hears that it ended
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Reader(Worker):
+    """A process that reads files, one at a time.
+
+    Parameters
+    ----------
+    nice, memory
+        As of any `Worker`.
 
     Examples
     --------
@@ -89,13 +254,6 @@ class Reader:
     >>> head["units"], np.frombuffer(body).tolist()
     ({'x': ''}, [1.0, 2.0, 3.0])
     """
-
-    def __init__(self, nice: int = 0) -> None:
-        self._nice = nice
-        self._child: subprocess.Popen[bytes] | None = None
-        self._ending: weakref.finalize[[subprocess.Popen[bytes]], Reader] | None = None
-        self._lock = threading.Lock()
-        self._closed = False
 
     def ask(
         self, work: str, path: Path, needs: Sequence[str] = (), *, rate: float = RATE, **words: object
@@ -124,98 +282,17 @@ class Reader:
         with readable(path, "file"):
             expect_file(path)
             limit = limit_for(path, rate)
-        request = {"work": work, "path": str(path), "needs": list(needs), "limit": limit, "words": words}
-        line = json.dumps({**request, "folder": str(Path.cwd())}).encode() + b"\n"
-        with self._lock:
-            try:
-                head, body = self._exchange(line, path, limit)
-            except BaseException:
-                self._end()  # whatever it still says belongs to nobody
-                raise
-        answer: dict[str, Any] = json.loads(head)
-        if "error" in answer:
-            raise InputError(str(answer["error"]))
-        return answer, body
-
-    def _exchange(self, line: bytes, path: Path, limit: int) -> tuple[bytearray, bytearray]:
-        child = self._ready(path)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        late = threading.Timer(PATIENCE + limit, child.kill)
-        late.daemon = True
-        began = time.monotonic()
-        late.start()
         try:
-            child.stdin.write(line)
-            sizes = _read(child.stdout, _SIZES.size)
-            if len(sizes) == _SIZES.size and sum(numbers := _SIZES.unpack(sizes)) <= MEMORY:
-                head, body = (_read(child.stdout, number) for number in numbers)
-                if (len(head), len(body)) == numbers:
-                    return head, body
-        except BrokenPipeError:
-            pass
-        finally:
-            late.cancel()
-        if time.monotonic() - began >= PATIENCE + limit:
-            raise UnreadableError(
-                f"{path} was not read in time, {PATIENCE + limit:g} s: this machine is too busy; try again"
-            )
-        code = child.wait()
-        if code == -_OUT_OF_TIME:
-            raise UnreadableError(
-                f"{path} was not read in {limit} s of processor time: it is damaged; take a copy of it that "
-                "is not"
-            )
-        raise UnreadableError(
-            f"{path} is damaged: the process that read it ended with {code}; take a copy of it that is not"
-        )
-
-    def _ready(self, path: Path) -> subprocess.Popen[bytes]:
-        """Return the process; one that has ended meanwhile is started anew."""
-        if self._closed:
-            raise InputError(f"{path} was not read: its reader has been closed")
-        if self._child is not None and self._child.poll() is None:
-            return self._child
-        self._end()
-        self._child = child = subprocess.Popen(  # noqa: S603 - ourselves
-            [sys.executable, "-m", "bondloop.measurements.reader_process", str(self._nice)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-        )
-        self._ending = weakref.finalize(self, _end, child)  # at the end of the interpreter, too
-        assert child.stdout is not None
-        late = threading.Timer(PATIENCE, child.kill)
-        late.daemon = True
-        late.start()
-        try:
-            ready = bytes(_read(child.stdout, len(READY))) == READY
-        finally:
-            late.cancel()
-        if not ready:
-            raise InputError(f"{path} was not read: the process for it did not get ready; try again")
-        return child
-
-    def _end(self) -> None:
-        self._child = None
-        if self._ending is not None:
-            self._ending()
-
-    def close(self) -> None:
-        """End the process, whatever it is doing."""
-        self._closed = True
-        child = self._child
-        if child is not None:
-            child.kill()  # who waits for its answer hears that it ended
-        with self._lock:
-            self._end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            return self.call(work, {"path": str(path), **words}, needs, limit=limit)
+        except WorkerEndedError as error:
+            if error.code is None:
+                why = f"was not read in time, {PATIENCE + limit:g} s: this machine is too busy; try again"
+            else:
+                why = f"is damaged: the process that read it ended with {error.code}"
+                if error.code == -OUT_OF_TIME:
+                    why = f"was not read in {limit} s of processor time: it is damaged"
+                why += "; take a copy of it that is not"
+            raise UnreadableError(f"{path} {why}") from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -287,7 +364,12 @@ def numbers_of(body: bytearray, count: int, path: Path) -> NDArray[np.float64]:
 # ---------------------------------------------------------------------- in the other process
 
 
-def _serve(nice: int) -> None:
+def echo(**words: object) -> Answer:
+    """Return its arguments."""
+    return dict(words), ()
+
+
+def _serve(nice: int, memory: int) -> None:
     """Answer requests until the parent has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the parent decides what it means
     out = os.fdopen(os.dup(1), "wb")
@@ -297,7 +379,7 @@ def _serve(nice: int) -> None:
         import resource
 
         os.nice(nice)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     out.write(READY)
     out.flush()
@@ -312,6 +394,7 @@ def _serve(nice: int) -> None:
 
 
 def _answer(request: dict[str, Any]) -> Answer:
+    words = request["words"]
     try:
         os.chdir(request["folder"])
         for module in request["needs"]:
@@ -321,14 +404,15 @@ def _answer(request: dict[str, Any]) -> Answer:
         _limit(request["limit"])
         _end_with_parent(True)
         try:
-            return work(Path(request["path"]), **request["words"])
+            return work(**{**words, "path": Path(words["path"])} if "path" in words else words)
         finally:
             _end_with_parent(False)
     except BondloopError as error:
         return {"error": str(error)}, ()
     except Exception as error:  # noqa: BLE001 - of whatever a damaged file has caused, the parent is told
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        return {"error": f"{request['path']} could not be read ({said})"}, ()
+        failed = f"{words['path']} could not be read" if "path" in words else f"{request['work']} failed"
+        return {"error": f"{failed} ({said})"}, ()
 
 
 def _limit(seconds: int) -> None:
@@ -360,4 +444,4 @@ def _end_with_parent(on: bool) -> None:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(int(sys.argv[1]), int(sys.argv[2]))

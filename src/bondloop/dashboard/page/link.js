@@ -6,6 +6,7 @@ const PATIENCE = [300, 600, 1200, 2500];
 // The server speaks ten times a second, to a page in the background every two seconds. Milliseconds without a word after which
 // what is shown is old, and after which the connexion is given up: a network that stalls closes nothing by itself.
 const SILENT = 3000, GIVEN_UP = 10000;
+const FULL = 4013; // the code with which the server closes a connexion for which it has no place; its reason is for people
 
 function badge() {
   let kept = session.get("badge");
@@ -38,12 +39,12 @@ export class Link extends EventTarget {
       this.#tell("open");
     };
     socket.onmessage = (event) => this.#hear(event.data);
-    socket.onclose = () => {
+    socket.onclose = (event) => {
       this.silent = false;
       for (const { reject } of this.#waiting.values()) reject(new Error("the connexion broke: what became of it is not known"));
       this.#waiting.clear();
-      this.#tell("lost");
-      const wait = PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];
+      this.#tell("lost", event?.code === FULL ? event.reason : "");
+      const wait = event?.code === FULL ? PATIENCE.at(-1) : PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];
       setTimeout(() => this.connect(), wait);
     };
   }

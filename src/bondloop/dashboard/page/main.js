@@ -69,11 +69,12 @@ function startTabs(parts) {
 }
 
 // Whether the server is there: "", "silent" (connected, but nothing has come for seconds) or "lost".
-function showServer(how = document.body.dataset.server ?? "") {
+function showServer(how = document.body.dataset.server ?? "", why = document.body.dataset.why ?? "") {
   document.body.dataset.server = how;
+  document.body.dataset.why = why;
   const reach = direct.ready ? "TRIP, Retreat and Stop still reach the loop, by a process of their own." : "TRIP may not arrive: use the emergency stop.";
   const words = { silent: `Nothing has come from the server for seconds. What is shown is old. ${reach}`,
-    lost: `The server does not answer. What is shown is old. ${reach} Connecting again…` };
+    lost: `${why ? `The server has let this page go: ${why}.` : "The server does not answer. What is shown is old."} ${reach} Connecting again…` };
   place("lost").textContent = words[how] ?? "";
   place("lost").hidden = !how;
   for (const word of ["silent", "lost"]) document.body.classList.toggle(word, how === word);
@@ -87,10 +88,10 @@ function startName(link) {
 
 const link = new Link(), direct = new DirectStop(link);
 direct.addEventListener("change", () => showServer());
-link.on("open", () => showServer(""));
-link.on("heard", () => showServer(""));
-link.on("silent", () => showServer("silent"));
-link.on("lost", () => showServer("lost"));
+link.on("open", () => showServer("", ""));
+link.on("heard", () => showServer("", ""));
+link.on("silent", () => showServer("silent", ""));
+link.on("lost", (why) => showServer("lost", why));
 startName(link);
 const live = new Live(link);
 new Steering(link, direct);
