@@ -1,12 +1,16 @@
 """Pages that play: what the browser computes is what the rehearsal computes; sliders move parameters."""
 
+import base64
+import importlib.metadata
 import json
+import re
 import shutil
 
 import numpy as np
 import pytest
 
 from bondloop.cli.play import slider_of, variant_of
+from bondloop.compile.toolchain import zig
 from bondloop.compile.wasm import wasm_compiler, write_wasm
 from bondloop.control import Direct
 from bondloop.errors import CompileError, InputError
@@ -41,25 +45,30 @@ def diverging():
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    """Open a page of tests by name; whatever it complains of, or fetches, fails the test."""
+def chromium():
     playwright = pytest.importorskip("playwright.sync_api")
-    folder, trouble = tmp_path_factory.mktemp("play"), []
     with playwright.sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-
-        def open_page(tests, **options):
-            file = folder / f"{len(list(folder.iterdir()))}.html"
-            write_play(tests, file, seconds=SECONDS, **options)
-            page = chromium.new_page(viewport={"width": 1280, "height": 720})
-            page.set_default_timeout(300_000)  # ms, however busy the machine is
-            page.on("pageerror", lambda error: trouble.append(str(error)))
-            page.on("request", lambda r: None if r.url == file.as_uri() else trouble.append(r.url))
-            page.goto(file.as_uri())
-            return page
-
-        yield open_page
+        yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, tmp_path_factory):
+    """Open a page of tests by name; whatever it complains of, or fetches, fails the test."""
+    folder, trouble = tmp_path_factory.mktemp("play"), []
+
+    def open_page(tests, **options):
+        file = folder / f"{len(list(folder.iterdir()))}.html"
+        write_play(tests, file, seconds=SECONDS, **options)
+        page = chromium.new_page(viewport={"width": 1280, "height": 720})
+        page.set_default_timeout(300_000)  # ms, however busy the machine is
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda r: None if r.url == file.as_uri() else trouble.append(r.url))
+        page.goto(file.as_uri())
+        return page
+
+    yield open_page
     assert trouble == []
 
 
@@ -82,6 +91,65 @@ def test_the_browser_computes_what_the_rehearsal_does(opened, make):
         assert len(values) >= min(len(own), steps)
         # Sine and its kin are rounded differently in the last digit; a stable loop forgets that.
         assert np.abs(np.asarray(values[: len(own)]) - own).max() <= 1e-9 * np.abs(own).max()
+
+
+ASKING = bytes.fromhex("0061736d01000000 0104 01600000 0207 01 0161 0162 00 00".replace(" ", ""))
+"""A module that imports the function b of a."""
+
+
+def swapped(page, module):
+    """Return a page with another module in place of its own."""
+    text = base64.b64encode(module).decode()
+    return re.sub(r'"wasm": "[^"]*"', f'"wasm": "{text}"', page)
+
+
+@compiled
+@browser
+@pytest.mark.slow
+def test_a_page_that_cannot_run_says_why(chromium, tmp_path):
+    page = write_play(gawthrop_two_actuators.test(), seconds=1)
+
+    def said(text, words, *, before="", during="", scripts=True):
+        file = tmp_path / "page.html"
+        file.write_text(text, encoding="utf-8")
+        context = chromium.new_context(java_script_enabled=scripts)
+        opened = context.new_page()
+        opened.set_default_timeout(300_000)
+        opened.add_init_script(before)
+        opened.goto(file.as_uri())
+        if during:
+            opened.locator("#state", has_text="running").wait_for()
+            opened.evaluate(during)
+        opened.locator("#state", has_text=words).wait_for()
+        shown = opened.locator("main").is_visible()
+        context.close()
+        return shown
+
+    assert not said(page, "cannot run: this browser has no WebAssembly", before="delete window.WebAssembly")
+    assert not said(swapped(page, ASKING), "cannot run: the compiled test asks for a.b, which no browser has")
+    assert not said(swapped(page, ASKING[:-2]), re.compile(r"cannot run: WebAssembly\.Module\(\): .+"))
+    assert not said(
+        swapped(page, ASKING[:8]), re.compile("cannot run: .+undefined")
+    )  # it has no memory, no tick
+    trap = "void (tick.run = () => { throw new WebAssembly.RuntimeError('unreachable'); })"
+    assert not said(page, "cannot run: unreachable", during=trap)
+    assert said(page, "has not started: it needs a browser of the last years, with JavaScript", scripts=False)
+    assert said(page, "running")
+
+
+@pytest.mark.skipif(zig() is None, reason="the ziglang package (410 MB) is not installed")
+@browser
+@pytest.mark.slow
+def test_zig_makes_pages_as_good_as_clang(opened, monkeypatch):
+    """As any ziglang that `bondloop[zig]` allows: 0.13.0 to 0.17.0 were tried, each with seven tests."""
+    monkeypatch.setattr("bondloop.compile.wasm.shutil.which", lambda _: None)
+    test = gawthrop_two_actuators.test()
+    run = test.run(SECONDS)
+    found = opened(test).evaluate("steps => bondloop.rehearse(steps)", round(SECONDS / test.period))
+    for name, values in found["columns"].items():
+        own = run[name][: len(values)]
+        error = np.abs(np.asarray(values[: len(own)]) - own).max()
+        assert error <= 1e-9 * np.abs(own).max(), importlib.metadata.version("ziglang")
 
 
 @compiled

@@ -3,6 +3,14 @@
 
 const PAGE = 65536;
 
+// Says in the page why it cannot run: whatever went wrong while it was set up, or in a frame, which is then the last.
+window.addEventListener("error", (event) => {
+  const line = document.getElementById("state");
+  line.textContent = `This page cannot run: ${event.error ? event.error.message : event.message}`;
+  line.className = "bad";
+  for (const part of document.querySelectorAll("#controls, main, #sliders")) part.style.display = "none";
+});
+
 function bytes(text) {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
@@ -11,13 +19,24 @@ function doubles(text) {
   return new Float64Array(bytes(text).buffer);
 }
 
+// Makes the compiled test; nothing that it might ask for is there to be given.
+function instance(wasm) {
+  if (typeof WebAssembly === "undefined")
+    throw new Error("this browser has no WebAssembly, or it is switched off here; open the page in another one");
+  const module = new WebAssembly.Module(bytes(wasm));
+  const asked = WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`);
+  if (asked.length)
+    throw new Error(`the compiled test asks for ${asked.join(", ")}, which no browser has; write the page anew with clang or another ziglang`);
+  return new WebAssembly.Instance(module, {});
+}
+
 // The tick of one variant, with its memory: inputs, state, parameters, rows, and where it stopped.
 class Tick {
   constructor(about) {
     this.about = about;
     this.table = doubles(about.table);
     this.first = doubles(about.state);
-    const made = new WebAssembly.Instance(new WebAssembly.Module(bytes(about.wasm)), {});
+    const made = instance(about.wasm);
     this.run = made.exports[about.run];
     this.memory = made.exports.memory;
     const chunk = (this.chunk = 2000);
