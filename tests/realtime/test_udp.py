@@ -108,6 +108,32 @@ def test_a_rig_written_from_the_documented_layout(programs, table):
     assert rig.seen[-1]["kind"] == BYE
 
 
+def test_the_session_of_the_acceptance_is_the_hellos_and_then_both_numbers(programs, table):
+    """L of the loop, R of the rig: ACCEPT carries L and R apart, all later packets L exclusive-or R."""
+    R, wrong = 0x8000000100000077, 0x55  # in both halves, so that one of 32 bits would be seen
+
+    def answer(packet):
+        session, number = packet["session"], packet["sequence"]
+        if packet["kind"] == HELLO:
+            return [
+                pack(ACCEPT, session ^ R, 0, R, [9.0]),
+                pack(ACCEPT, session + 1, 0, wrong, [9.0]),
+                pack(ACCEPT, session, 0, wrong, [9.0, 9.0]),
+                pack(BUSY, session ^ R, 0, 0, []),
+                pack(ACCEPT, session, 0, R, [0.25]),
+                pack(ACCEPT, session, 0, wrong, [9.0]),  # another answer comes too late
+            ]
+        foreign = [pack(MEASURED, s, number, number, [9.0]) for s in (session ^ R, R, session ^ wrong)]
+        return [*foreign, pack(MEASURED, session, number, number, [0.5])]
+
+    with PythonRig(answer) as rig, LoopProcess(programs.loop, options(rig.link, steps=20), table) as loop:
+        assert loop.wait(60) == 0
+        force = loop.ring.read()["channels"][:20, loop.ring.names.index("measured.force")]
+    assert force.tolist() == [0.25, *[0.5] * 19]
+    (hello,) = {p["session"] for p in rig.seen if p["kind"] == HELLO}
+    assert {p["session"] for p in rig.seen if p["kind"] != HELLO} == {hello ^ R}
+
+
 @pytest.mark.parametrize("lock_step", [True, False])
 def test_a_goodbye_of_the_rigs_is_a_lost_link_at_once(programs, table, lock_step):
     """Whatever the loop would bear without news: 10⁶ ticks, or 20 s in lock-step."""
