@@ -21,10 +21,11 @@ collect_ignore_glob = (
 class Server:
     """`bondloop dashboard` with some words, until it is closed; `port` says where."""
 
-    def __init__(self, *words, port=0):
+    def __init__(self, *words, port=0, stderr=None):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bondloop", "dashboard", "--port", str(port), *map(str, words)],
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         line = self.process.stdout.readline()

@@ -36,7 +36,7 @@ __all__ = ["StopProcess", "StopServer"]
 
 LONGEST_HEAD, LONGEST_BODY = 8192, 1024
 """Bytes of a request's head and body at most."""
-CONNECTIONS = 128
+CONNECTIONS = 1000
 """Requests that may be incomplete at a time; one more, and the oldest of them is dropped."""
 FILES = 4096
 """Open files that the process asks for."""
