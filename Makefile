@@ -2,7 +2,7 @@
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
 #   make test-fresh  the tests that draw, with a new seed, printed: 15 minutes at most; SEED=123 draws the same again
-#   make nightly  what finds more the longer it runs: test-fresh, test-hostile, mutants
+#   make nightly  what finds more the longer it runs: test-fresh, test-hostile, stops, mutants
 #   make mutants  small faults in the safety layer, each of which a test must find; make coverage-c counts branches of the C
 #   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
 #   make opensees  OpenSeesPy, for the tests that couple to it, in .opensees
@@ -37,7 +37,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts nightly lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -70,7 +70,11 @@ test-fresh: $(DEV)
 	$(BIN)/python -m pytest -p tests.fresh -m drawn -n $(WORKERS) --dist worksteal --fresh-seconds=$(FRESH) \
 	  --fresh-seed=$(or $(SEED),$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')) $(if $(SEED),--fresh-shrink) $(or $(ARGS),tests)
 
-nightly: test-fresh test-hostile mutants
+nightly: test-fresh test-hostile stops mutants
+
+# How soon a stop is heard while the operator's page is busy, blocked, frozen or dead; needs a browser, and a quiet machine.
+stops: $(DEV)
+	$(BIN)/python tests/hostile/stops.py
 
 # OpenSeesPy in an environment of its own, for the tests that couple to it; they say so where there is none. It is
 # linked with Debian's libblas3, liblapack3 and libgfortran5, which are installed where that is allowed.
