@@ -41,12 +41,13 @@ CLASSES = "names of classes, of their fields and arguments, and of files"
 
 LISTED = """
 __init__.py calls.py containers.py errors.py units.py
-cli/benchmark.py cli/cases.py cli/dashboard.py cli/failing.py cli/identify.py cli/play.py cli/quantities.py
-cli/safety_settings.py cli/show.py cli/source.py cli/study.py cli/tests.py cli/uncertain.py
+cli/benchmark.py cli/cases.py cli/console.py cli/dashboard.py cli/failing.py cli/identify.py cli/play.py
+cli/preflight.py cli/quantities.py cli/safety_settings.py cli/show.py cli/source.py cli/study.py
+cli/tests.py cli/uncertain.py
 compile/batch.py compile/c_body.py compile/c_helpers.py compile/c_lanes.py compile/c_text.py
 compile/c_writer.py compile/kept.py compile/py_helpers.py compile/toolchain.py
 dashboard/app.py dashboard/attached.py dashboard/doors.py dashboard/hub.py dashboard/replay.py
-dashboard/settings.py
+dashboard/settings.py dashboard/stop_server.py
 description/channel_checks.py description/channel_entries.py description/channels_file.py
 description/packet_entries.py description/python_file.py description/recorded.py description/schema.py
 description/test_file.py description/toml_faults.py description/toml_lines.py description/toml_text.py
@@ -62,18 +63,18 @@ plots/animation.py plots/axis_unit.py
 program/annotations.py program/described.py program/json_values.py program/kept_elsewhere.py
 program/kinds.py program/law.py program/number_block.py program/restoring.py program/switching_rest.py
 program/written.py
-realtime/build.py realtime/channels/bench.py realtime/channels/packet.py realtime/channels/sheet.py
-realtime/console.py realtime/export.py realtime/fmu_rig.py realtime/keys.py realtime/process.py
-realtime/recorder.py
-realtime/recorder_health.py realtime/recorder_process.py realtime/ring.py realtime/session.py
-realtime/shared.py
+realtime/build.py realtime/export.py realtime/fmu_rig.py realtime/keys.py realtime/process.py
+realtime/recorder.py realtime/recorder_health.py realtime/recorder_process.py realtime/ring.py
+realtime/session.py realtime/shared.py realtime/stop_requests.py
+realtime/channels/bench.py realtime/channels/packet.py realtime/channels/sheet.py
 records/cosmos.py records/esm.py records/motion_files.py records/motion_units.py records/peer.py
 records/two_columns.py
 report/document.py report/literature.py report/number_words.py report/plain_words.py report/rigs.py
-structures/elements/base.py structures/foreign/abaqus.py structures/foreign/labelled.py
-structures/foreign/nastran.py structures/foreign/op4.py structures/foreign/opensees_arguments.py
-structures/foreign/tcl.py structures/foreign/tcl_arithmetic.py
 structures/io.py structures/matrix_market.py
+structures/elements/base.py
+structures/foreign/abaqus.py structures/foreign/labelled.py structures/foreign/nastran.py
+structures/foreign/op4.py structures/foreign/opensees_arguments.py structures/foreign/tcl.py
+structures/foreign/tcl_arithmetic.py
 studies/axis.py studies/distributions.py studies/histories.py studies/named_measures.py
 studies/uncertainty.py
 transfer/base.py transfer/process.py
