@@ -513,3 +513,48 @@ def test_a_range_beyond_the_table_is_told_as_that():
         read_channels_text(
             f'[[channel]]\nname = "x"\ndirection = "input"\nunit = "mm"\nchannel = 0\n{rows}\n'
         )
+
+
+def test_the_list_of_the_laboratory_is_read_and_described():
+    items = ["The oil is warm", "Nobody is at the \u201cnorth\u201d wall"]
+    lab = read_channels_text(f"{GOOD}\n[preflight]\nitems = {json.dumps(items)}\n")
+    assert lab.preflight == tuple(items) == tuple(lab.describe()["preflight"])
+    assert read_channels_text(GOOD).preflight == ()
+    longest = ["a" * 200] + [f"{n}" for n in range(39)]
+    assert read_channels_text(f"{GOOD}\n[preflight]\nitems = {json.dumps(longest)}\n").preflight == tuple(
+        longest
+    )
+    jsonschema.validate(parsed(f"{GOOD}\n[preflight]\nitems = ['x']\n"), channels_schema())
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ("[]", "expected a list of 1 to 40 texts; found []"),
+        ("3", "expected a list of 1 to 40 texts; found 3"),
+        (json.dumps([str(n) for n in range(41)]), "expected a list of 1 to 40 texts; found"),
+        ('["a", " "]', "expected texts of a line each; item 2 is ' '"),
+        ('["a", 1]', "expected texts of a line each; item 2 is 1"),
+        ('["a\\nb"]', "expected texts of a line each; item 1 is"),
+        (json.dumps(["a" * 201]), "expected texts of at most 200 bytes; item 1 has 201"),
+        (json.dumps(["é" * 101], ensure_ascii=False), "expected texts of at most 200 bytes; item 1 has 202"),
+        ('["a", "b", "a"]', "item 3 stands there twice: 'a'"),
+    ],
+)
+def test_faults_of_the_list_have_their_line(items, words):
+    line = GOOD.count("\n") + 2
+    with pytest.raises(InputError) as found:
+        read_channels_text(f"{GOOD}[preflight]\nitems = {items}\n", "lab.toml")
+    assert str(found.value).startswith(f"lab.toml: line {line}, preflight.items: {words}")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[preflight]", "expected an entry items"),
+        ('[preflight]\nitem = ["a"]', "unknown entry 'item'; did you mean 'items'"),
+    ],
+)
+def test_a_list_without_items_is_a_fault(table, words):
+    with pytest.raises(InputError, match=words):
+        read_channels_text(f"{GOOD}{table}\n")

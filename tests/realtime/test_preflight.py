@@ -1,5 +1,7 @@
 """The pre-flight list of a machine, which is played over UDP by another thread and stands where it is put."""
 
+import json
+import os
 import select
 import threading
 import time
@@ -11,15 +13,18 @@ import pytest
 from test_emergency_stop import PRESSED, TELLS, Clocked
 from test_start import LIMITS
 from two_halves import until
-from wire import ACCEPT, BYE, HELLO, MEASURED, pack, unpack
+from wire import ACCEPT, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
+from bondloop.cli.preflight import TerminalList
+from bondloop.description import read_channels_text
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
 from bondloop.realtime.interface import measured_names
-from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, STOP
+from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, STOP, Item
 from bondloop.realtime.session import prepare
+from bondloop.report import write_report
 from bondloop.safety import Interlock
 
 soon = partial(until, seconds=15.0)
@@ -34,7 +39,7 @@ class Rig(Clocked):
 
     def __init__(self, names, tells=True):
         super().__init__()
-        self.names, self.tells, self.place = names, tells, float
+        self.names, self.tells, self.place, self.commanded = names, tells, float, 0
 
     def run(self):
         sent = 0
@@ -45,6 +50,7 @@ class Rig(Clocked):
                 packet = unpack(self.socket.recv(2048))
             if packet["kind"] == BYE:
                 return
+            self.commanded += packet["kind"] == COMMAND
             word = (TELLS | (PRESSED if self.pressed else 0)) if self.tells else 0
             values = [self.place() if name == PLACE else 0.0 for name in self.names]
             if packet["kind"] == HELLO:
@@ -275,3 +281,131 @@ def test_a_rig_that_moves_is_not_at_rest(session, size, rests):
         soon(lambda: not item(preflight, AT_REST).missing)
 
     session(act)
+
+
+def press_when_it_waits(rig, waits):
+    """Press the emergency stop and release it, once `waits` is set."""
+
+    def act():
+        waits.wait(60)
+        for rig.pressed in (True, False):
+            time.sleep(0.3)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+OPTIONS = {"approach": 0.02, "timeout": 20.0, "supervisor": 60.0}
+FAST = {"stale": 10**6, "overrun": "count", "overrun_limit": 0}
+LAB = ["The oil is warm", "The crane is parked"]
+
+
+def channels(test):
+    """Return the channels of a laboratory that has a list of its own."""
+    units = {"command": "m", "force": "N", "displacement": "m", "velocity": "m/s"}
+    names = ["command[0]", "command[1]", *measured_names(test.computer_tick)]
+    text = ""
+    for place, name in enumerate(names):
+        unit = next(u for word, u in units.items() if word in name)
+        way = "output" if name.startswith("command") else "input"
+        text += f'[[channel]]\nname = "{name}"\ndirection = "{way}"\nunit = "{unit}"\n'
+        text += f'channel = {place}\ngain = "1000 {unit}/V"\n'
+    return read_channels_text(f"{text}[preflight]\nitems = {json.dumps(LAB)}\n")
+
+
+def test_the_list_of_the_laboratory_at_the_terminal(test, tmp_path, capsys):
+    """Who starts without a console confirms by the beginnings of items; the stop is waited for."""
+    rig = Rig(measured_names(test.computer_tick))
+    made = prepare(test, 0.1, link=rig.link, options=OPTIONS, channels=channels(test))
+    made = replace(made, options=replace(made.options, **FAST))
+    waits = threading.Event()
+    asked = TerminalList("dora", ["the OIL", "The crane"])
+
+    def is_complete(preflight):
+        waits.set()
+        return asked(preflight)
+
+    with rig:
+        thread = press_when_it_waits(rig, waits)
+        run = made.run(record=tmp_path / "run.h5", preflight=is_complete, operator="dora")
+        thread.join(60)
+    assert "waiting: press the emergency stop at the rig and release it" in capsys.readouterr().err
+    assert run.operator == "dora"
+    assert [i["text"] for i in run.preflight] == [STOP, AT_REST, CHECK, RECORD, *LAB]
+    assert {i["by"] for i in run.preflight if i["kind"] == "confirmed"} == {"dora"}
+    assert next(i["by"] for i in run.preflight if i["text"] == CHECK) == "dora, at the terminal"
+    assert run.record.description["channels"]["preflight"] == LAB
+    page = write_report(tmp_path / "run.h5", check=False)
+    for words in ("Operator: dora.", STOP, "pressed at ", *LAB, "the supervisor"):
+        assert words in page, words
+    assert "There was" not in page
+
+
+def test_who_is_not_there_to_confirm_is_refused_and_nothing_moves(test, tmp_path):
+    made = prepare(test, 0.1, link="udp://127.0.0.1:9", options=OPTIONS)
+    for given, words in (
+        ([], "confirm 6 items at a terminal, or by --confirm"),
+        (["The"], "expected the beginning of one item; found 'The'"),
+        ([STOP], "cannot be ticked by hand"),
+    ):
+        rig = Rig(measured_names(test.computer_tick))
+        told = replace(made, options=replace(made.options, link=rig.link, stale=10**6))
+        with rig, pytest.raises(InputError, match=words):
+            told.run(record=tmp_path / "run.h5", preflight=TerminalList("dora", given), operator="dora")
+        assert rig.commanded == 0
+
+
+@pytest.mark.parametrize("answer", ["y\n", "YES\n", "n\n", "\n"])
+def test_an_answer_at_the_terminal(answer, capsys):
+    """One item after the other, each once; anything but yes refuses."""
+
+    class Listed:
+        def __init__(self):
+            self.given = {}
+
+        def check_shown(self, who):
+            self.shown = who
+
+        def items(self):
+            return [
+                Item(t, by=self.given.get(t, ""), missing="" if t in self.given else "confirm") for t in LAB
+            ]
+
+        def tick(self, text, _, who):
+            self.given[text] = who
+
+    listed = Listed()
+    master, slave = os.openpty()
+    with os.fdopen(slave) as answers:
+        asked = TerminalList("emil", (), answers)
+        for _ in range(3):
+            assert not asked(listed), "nothing was typed yet"
+        assert capsys.readouterr().err == f"[1/2] {LAB[0]}? [y/n] "
+        os.write(master, answer.encode())
+        if answer.strip().casefold() not in ("y", "yes"):
+            with pytest.raises(InputError, match=f"not confirmed, so nothing was started: {LAB[0]}"):
+                asked(listed)
+            assert listed.given == {}
+        else:
+            assert not asked(listed)
+            assert listed.given == {LAB[0]: "emil"}
+            assert not asked(listed)
+            os.write(master, answer.encode())
+            asked(listed)
+            assert asked(listed)
+            assert listed.given == dict.fromkeys(LAB, "emil")
+    os.close(master)
+
+
+def test_a_test_that_a_program_starts_has_no_list_and_the_report_says_so(test, tmp_path):
+    rig = Rig(measured_names(test.computer_tick))
+    made = prepare(test, 0.1, link=rig.link, options=OPTIONS)
+    with rig:
+        run = replace(made, options=replace(made.options, **FAST)).run(
+            record=tmp_path / "run.h5", operator="x"
+        )
+    assert (run.operator, run.preflight) == ("x", [])
+    assert "nobody confirmed anything" in write_report(tmp_path / "run.h5", check=False)
+    assert "nobody confirmed" not in write_report(test.run(0.05), check=False)
+    assert "There was none: this was a rehearsal" in write_report(test.run(0.05), check=False)

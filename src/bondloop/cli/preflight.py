@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import select
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
 
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.realtime.preflight import Item, Preflight
 
-__all__ = ["TerminalList"]
+__all__ = ["Confirmed", "Operator", "TerminalList", "user_name"]
+
+Operator = Annotated[
+    str | None, typer.Option("--operator", help="Who starts the test; the user's name if left out.")
+]
+Confirmed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--confirm",
+        help="Item of a machine's pre-flight list that is confirmed, by its beginning; repeatable.",
+    ),
+]
 
 PATIENCE = 600.0
 """Seconds in which the list must be complete."""
@@ -93,3 +108,10 @@ class TerminalList:
         if self._answers.readline().strip().casefold() not in ("y", "yes"):
             raise InputError(f"not confirmed, so nothing was started: {item.text}")
         preflight.tick(item.text, True, self._operator)
+
+
+def user_name() -> str:
+    """Return the name of this process's user; empty where the system knows none."""
+    with contextlib.suppress(OSError, KeyError):
+        return getpass.getuser()
+    return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
 import re
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.preflight import TerminalList
+from bondloop.cli.preflight import Confirmed, Operator, TerminalList, user_name
 from bondloop.cli.quantities import MICROSECONDS, RATE, TIME, WHOLE
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
@@ -145,15 +144,8 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         typer.Option("--channels", help="Channels file of the laboratory: calibrations, and the link."),
     ] = None,
     settings: Setting = None,
-    operator: Annotated[
-        str | None, typer.Option("--operator", help="Who starts the test; the user's name if left out.")
-    ] = None,
-    confirm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--confirm", help="Item of the pre-flight list that is confirmed, by its beginning; repeatable."
-        ),
-    ] = None,
+    operator: Operator = None,
+    confirm: Confirmed = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for run file and figures, or the run file (.h5); out/NAME."),
@@ -235,7 +227,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         return
     path = run_file(out or Path("out") / name, "realtime.h5")
     show = _live_line(as_json)
-    who = operator or _user()
+    who = operator or user_name()
     terminal = TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None)
     with contextlib.ExitStack() as keys:
 
@@ -300,13 +292,6 @@ def _heed_keys(segment: str, keys: contextlib.ExitStack) -> None:
 
     if keys.enter_context(stop_keys(segment)):
         print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr, flush=True)
-
-
-def _user() -> str:
-    """Return the name of this process's user; empty where the system knows none."""
-    with contextlib.suppress(OSError, KeyError):
-        return getpass.getuser()
-    return ""
 
 
 def run_file(out: Path, name: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.preflight import Confirmed, Operator, TerminalList, user_name
 from bondloop.cli.quantities import TIME, WHOLE
 from bondloop.cli.realtime import run_file
 from bondloop.cli.source import short_name
@@ -61,6 +62,8 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         float, typer.Option("--idle", parser=TIME, help="Seconds of silence after which the test is ended.")
     ] = 600.0,
     settings: Setting = None,
+    operator: Operator = None,
+    confirm: Confirmed = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for the run file, or the run file (.h5); out/NAME."),
@@ -88,12 +91,14 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         return Serving(protocol, host, port, "tcp" if tcp else "udp", idle, say, lambda: bool(asked))
 
     if clock or link is not None:
+        who = operator or user_name()
         options: dict[str, object] = {"priority": priority, "cpu": cpu}
         if key_file is not None:
             options["key"] = read_key(key_file)
         run, fault = serve_on_the_clock(
             test, serving(), path, link=link or f"shm://{name}-{os.getpid()}", start_rig=link is None,
-            emulated=emulated, force=force, options=options,
+            emulated=emulated, force=force, options=options, operator=who,
+            preflight=TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None),
         )  # fmt: skip
     else:
         with interrupts() as asked:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.live_line import Live
+    from bondloop.realtime.preflight import Preflight
 
 __all__ = ["Serving", "serve_on_the_clock", "serve_rehearsed"]
 
@@ -133,6 +134,8 @@ def serve_on_the_clock(
     serving: Serving,
     record: str | Path | None = None,
     live: Callable[[Live], None] | None = None,
+    preflight: Callable[[Preflight], bool] | None = None,
+    operator: str = "",
     **prepared: Any,
 ) -> tuple[Run, str]:
     """Let another program move a rig in real time; the check passes first, and a machine has limits.
@@ -143,6 +146,8 @@ def serve_on_the_clock(
         As for `serve_rehearsed`.
     live
         Called ten times a second with how the loop is doing.
+    preflight, operator
+        As for `bondloop.realtime.run_realtime`.
     **prepared
         Link, emulated, options and all else, as for `bondloop.realtime.session.prepare`.
 
@@ -162,7 +167,11 @@ def serve_on_the_clock(
             replace(serving, stop=lambda: serving.stop() or bool(asked)).offer(rig)
 
     with interrupts() as asked:  # also when the loop has ended, and a program has not
-        run = made.run(record=record, live=live, beside=beside, further=asked)
+        run = made.run(
+            record=record, live=live, beside=beside, further=asked, preflight=preflight, operator=operator
+        )
+    if not rigs:  # ended before it was started
+        return run, ""
     return _with_what_served(run, rigs[0]), rigs[0].fault
 
 

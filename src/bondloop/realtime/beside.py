@@ -40,6 +40,8 @@ class Beside(threading.Thread):
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end, and raise what it has failed with."""
+        if self.ident is None:  # the loop ended before it was started
+            return
         super().join(timeout)
         if self._error is not None:
             error, self._error = self._error, None

@@ -155,7 +155,8 @@ class Recorder:
             count += len(block)
         if self._next is None and self._origin is not None:
             self._log(self.ring.cursor)
-        self._look_for_preflight()
+        if self._origin is not None:
+            self._look_for_preflight()
         self.file.commit()
         if self.file.committed and not self._begun:
             self._begun = True
@@ -167,8 +168,8 @@ class Recorder:
         return count
 
     def _look_for_preflight(self) -> None:
-        """Take who started this run, and the list that he had, as soon as there are ticks of it."""
-        if self._origin is None or self._cleared:
+        """Take who started this run, and the list that he had: before a later run has another."""
+        if self._cleared:
             return
         words = read_words(self.ring.segment, "preflight_words")
         if words.get("run") == self.run_number:
@@ -272,6 +273,7 @@ class Recorder:
         return attributes
 
     def _attributes(self) -> dict[str, object]:
+        self._look_for_preflight()
         # What the ring had overwritten before this recorder came is not lost by it: `before` tells it.
         self.lost = max(0, self.ring.lost - max(self.before, self._lost_before))
         status = self.ring.status()

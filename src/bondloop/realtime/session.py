@@ -398,7 +398,7 @@ class Prepared:
             before = loop.status()
             if start is not None and start.look():
                 start = None
-            if helper is not None:
+            if helper is not None and start is None:
                 helper.start()
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -407,6 +407,8 @@ class Prepared:
                 words.look()
                 if start is not None and start.look():
                     before, start = loop.status(), None
+                    if helper is not None:
+                        helper.start()
                 health = self._health(loop, recorders)
                 loop.segment.header["recording_words"][0] = health.words.encode()[:128]
                 if health.loss and self.test.record_loss == "retreat" and not retreats:
