@@ -2,9 +2,9 @@
 
     python tests/mutation/mutants.py [--count 150] [--seed 37] [--only guard.c] [--resume] [--list]
 
-Each mutant is a copy of `src` with one change; the tests nearest to it run until one fails. A survivor must be
-found by a new test, or be argued equivalent in `equivalent.toml`. The draw goes by a hash of file, line and change,
-so that an edit elsewhere changes nothing of it.
+Each mutant is a copy of `src` with one change; the tests nearest to it run until one fails. A survivor must
+be found by a new test, or be argued equivalent in `equivalent.toml`. The draw goes by a hash of file, line
+and change, so that an edit elsewhere changes nothing of it.
 """
 
 import argparse
@@ -40,7 +40,7 @@ TESTS = {
     f"{C}/guard.c": [VIRTUAL],
     f"{C}/executive.c": [VIRTUAL],
     f"{C}/packet.c": [["tests/realtime/virtual_time/test_packets.py"]],
-    f"{C}/link_udp.c": [["tests/realtime/test_udp_peer.py", "tests/realtime/test_udp.py"]],
+    f"{C}/link_udp.c": [["tests/realtime/virtual_time/test_udp_ends.py"]],
     "src/bondloop/identify/confidence.py": [
         ["tests/identify/test_confidence.py", "src/bondloop/identify/confidence.py"],
         [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bondloop.compile.toolchain import compiler
 
-SOURCES = ("guard", "executive", "commands", "segment", "packet", "siphash")
+SOURCES = ("guard", "executive", "commands", "segment", "packet", "siphash", "link_udp")
 COVERAGE = "BONDLOOP_C_COVERAGE"
 """Names a folder in which to build with gcov's counters: see tests/c_coverage.py."""
 
@@ -250,7 +250,10 @@ def build(folder, coverage):
     c = resources.files("bondloop.realtime") / "c"
     flags = ["-std=gnu11", "-g0", "-O0", "-w", "-fPIC", "-Dclock_gettime=virtual_clock"]
     flags += ["--coverage", "-DVIRTUAL_COVERAGE"] if coverage else []
-    texts = [*(str(c / f"{name}.c") for name in SOURCES), str(Path(__file__).parent / "virtual.c")]
+    texts = [
+        *(str(c / f"{name}.c") for name in SOURCES),
+        *map(str, sorted(Path(__file__).parent.glob("*.c"))),
+    ]
     library = folder / "virtual.so"
     subprocess.run(
         [*compiler().command, *flags, f"-I{c}", "-shared", *texts, "-lm", "-o", str(library)],
