@@ -72,7 +72,7 @@ int virtual_loop_open(const char *address, long commands, long measured, uint32_
 {
     static const double at_rest[8] = {0.25, -0.5, 0.75, -1.0};
     loop = (bl_link_config){.address = address, .commands = commands, .measured = measured, .signature = signature,
-        .period = 0.002, .lock_step = lock_step, .timeout_ns = 1000000000, .safe = at_rest};
+        .period = 0.002, .lock_step = lock_step, .timeout_ns = 1000000000000, .safe = at_rest};
     memset(&counts, 0, sizeof counts);
     return bl_link_udp.open(&loop, first);
 }
