@@ -106,6 +106,7 @@ def test_what_open_brought_is_judged(loop, index, value):
     loop.sensors = lambda cycle: None if cycle == 0 else (0.5, 0.7, 0.9)
     loop.run()
     assert loop.trip == (Cause.NOT_A_NUMBER, 0, 0, 6 + index)
+    assert (loop.column(5)[0], loop.column(0)[0]) == (0, 0)  # nothing is believed yet
 
 
 def test_measured_values_are_recorded_while_no_tick_runs(loop):
