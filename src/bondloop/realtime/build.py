@@ -23,6 +23,7 @@ from bondloop.realtime.shared import need_linux
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
     from bondloop.realtime.channels import Channels
+    from bondloop.safety import Interlock
 
 __all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_sources", "rig_sources"]
 
@@ -41,6 +42,7 @@ _LOOP = (
     "guard",
     "commands",
     "executive",
+    "selftest",
     "bench",
     "loop_main",
 )
@@ -73,6 +75,7 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
     includes: Sequence[Path] = (),
+    interlock: Interlock | None = None,
 ) -> Path:
     """Build the loop, or take it from the cache; return the executable.
 
@@ -100,8 +103,10 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
         The laboratory's channels, for drivers that read them.
     includes
         Folders of headers that the drivers need and the compiler does not know.
+    interlock
+        What the test states of its interlock: the program tests its tick by it at each start.
     """
-    sources, large = _loop_files(tick, rig, safe, drivers, about, within, rate, channels)
+    sources, large = _loop_files(tick, rig, safe, drivers, about, within, rate, channels, interlock)
     return _built(sources, f"{tick.name}-loop", large, libraries, includes)
 
 
@@ -155,15 +160,16 @@ def loop_sources(
     drivers: Sequence[Path] = (),
     about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
+    interlock: Interlock | None = None,
 ) -> dict[str, str]:
     """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable.
 
     Parameters
     ----------
-    tick, rig, safe, within, rate, drivers, about, channels
+    tick, rig, safe, within, rate, drivers, about, channels, interlock
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, drivers, about, within, rate, channels)[0]
+    return _loop_files(tick, rig, safe, drivers, about, within, rate, channels, interlock)[0]
 
 
 def rig_sources(
@@ -188,12 +194,15 @@ def _loop_files(
     within: float,
     rate: float,
     channels: Channels | None,
+    interlock: Interlock | None,
 ) -> tuple[dict[str, str], bool]:
     wiring = None
     if channels is not None:
         tick, wiring = wire(channels, tick)
     recorded = 0 if wiring is None else wiring.recorded
-    ends = computer_ends(tick, safe=safe, within=within, rate=rate, about=about, recorded=recorded)
+    ends = computer_ends(
+        tick, safe=safe, within=within, rate=rate, about=about, recorded=recorded, interlock=interlock
+    )
     files = _hand_written(_LOOP) | {"channels_table.c": channels_c(wiring)}
     schemes = list(LINKS)
     for path in drivers:

@@ -150,6 +150,7 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
             safe=dict.fromkeys(commands, safe),
             within=start_within(test),
             rate=start_rate(test),
+            interlock=test.interlock,
         ),
         "rig": rig_sources(rig, commands=commands, measured=measured),
     }

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 from bondloop.compile.plan import Plan
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.tunables import allowed
+from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.realtime.tuned import about_parameter
+from bondloop.rigs.rig_tick import indexed
 from bondloop.safety.causes import Cause
-from bondloop.safety.channel_names import CAUSE, TRIP
+from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH, INTERLOCK, TRIP
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
+    from bondloop.safety import Interlock
 
 __all__ = ["Ends", "command_names", "computer_ends", "interface_c", "links_c", "measured_names", "rig_ends"]
 
@@ -27,6 +30,13 @@ _CAUSES = {
     "flow": Cause.VELOCITY,
     "effort": Cause.FORCE,
 }
+
+_WATCHED = {
+    "displacement": Cause.DISPLACEMENT,
+    "velocity": Cause.VELOCITY,
+    "force": Cause.FORCE,
+}
+"""Limits of measured values, by their names in `Limits` and in what is measured."""
 
 
 def command_names(tick: Tick) -> list[str]:
@@ -59,6 +69,8 @@ class Ends:
         Largest change of a command a second, on the way to the first one.
     recorded
         How many of the measured values, the last ones, are recorded and no part of the loop.
+    interlock
+        What the test states of its interlock, by which the program tests itself; None where it has none.
     """
 
     tick: Tick
@@ -71,6 +83,7 @@ class Ends:
     rate: float = math.inf
     about: Mapping[str, object] = field(default_factory=dict)
     recorded: int = 0
+    interlock: Interlock | None = None
 
     @property
     def signature(self) -> int:
@@ -86,6 +99,7 @@ def computer_ends(
     rate: float = math.inf,
     about: Mapping[str, object] | None = None,
     recorded: int = 0,
+    interlock: Interlock | None = None,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.
 
@@ -103,6 +117,8 @@ def computer_ends(
         Kept in the metadata of the telemetry.
     recorded
         How many of the measured values, the last ones, are recorded and no part of the loop.
+    interlock
+        What the test states of its interlock, by which the program tests itself; None where it has none.
     """
     commands, measured = command_names(tick), measured_names(tick)
     if not commands:
@@ -124,6 +140,7 @@ def computer_ends(
         rate,
         dict(about or {}),
         recorded,
+        interlock,
     )
 
 
@@ -300,6 +317,15 @@ def _table(role: str, ends: Ends) -> str:
             for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")
         },
     }
+    stated = [] if role == "rig" else _stated(ends)
+    if stated:
+        rows = "".join(f"    {{{row}}},\n" for row in stated)
+        lines.append(f"static const bl_stated {role}_stated[] = {{\n{rows}}};")
+        fields |= {"stated": f"{role}_stated", "stateds": len(stated)}
+    if ends.interlock is not None:
+        power = ends.interlock.power
+        fields |= {"is_watched": 1, "memory": "0.0" if power is None else repr(power.decay(tick.period))}
+    fields["calls"] = int(bool(calls(tick)))
     rows = "".join(f"    .{name} = {value},\n" for name, value in fields.items())
     lines.append(f"static const bl_interface {role}_interface = {{\n{rows}}};")
     lines.append(f"const bl_interface *const bl_{role} = &{role}_interface;\n")
@@ -321,6 +347,73 @@ def _places(ends: Ends) -> dict[str, list[int]]:
         "place_measured": [sensed.get(i, -1) for i in interfaces],
         "place_channel": [wanted.get(i, -1) for i in interfaces],
     }
+
+
+def _stated(ends: Ends) -> list[str]:
+    """Return what the test states of its interlock, as rows of `bl_stated` in interface.h.
+
+    They come from the interlock's own fields and from names, so that the tick is judged by another road than the
+    one on which its statements were made.
+    """
+    interlock, tick = ends.interlock, ends.tick
+    if interlock is None:
+        return []
+    channels, parameters, states = (
+        [v.name for v in those] for those in (tick.channels, tick.parameters, tick.states)
+    )
+    wanted = _places(ends)["place_channel"]
+    count = len(ends.commands)
+
+    def at(names: Sequence[str], name: str) -> int:
+        return names.index(name) if name in names else -1
+
+    def row(cause: Cause, most: float, word: str = "", **more: int) -> str:
+        values = dict.fromkeys(("command", "measured", "velocity", "state", "other", "channel", "share"), -1)
+        values |= {"parameter": at(parameters, f"{INTERLOCK}.limits.{word}"), **more}
+        return ", ".join(
+            [f".cause = {int(cause)}", f".most = {most!r}", *(f".{n} = {v}" for n, v in values.items())]
+        )
+
+    rows = []
+    for i in range(count):
+        label = f"[{i}]" if count > 1 else ""
+        sensed = {word: at(ends.measured, f"measured.{word}{label}") for word in _WATCHED}
+        for word, cause in _WATCHED.items():
+            limit = getattr(interlock.limits, word)
+            if limit is not None:
+                rows.append(row(cause, float(limit), word, measured=sensed[word]))
+            if interlock.stale is not None:
+                kept = indexed(f"{INTERLOCK}.{word}", count)[i]
+                state, good = states.index(f"{kept}.repeats"), states.index(f"{kept}.good")
+                rows.append(
+                    row(Cause.STALE, float(interlock.stale), measured=sensed[word], state=state, other=good)
+                )
+        limits = interlock.limits
+        if limits.command is not None:
+            rows.append(row(Cause.COMMAND, float(limits.command), "command", command=i))
+        if limits.command_rate is not None:
+            state = states.index(f"{INTERLOCK}{label}.before")
+            rows.append(
+                row(Cause.COMMAND_RATE, float(limits.command_rate), "command_rate", command=i, state=state)
+            )
+        if limits.tracking_error is not None:
+            rows.append(
+                row(
+                    Cause.TRACKING_ERROR, float(limits.tracking_error), "tracking_error", command=i,
+                    measured=sensed["displacement"], channel=wanted[i], share=at(channels, DISPLACEMENT_SWITCH),
+                )  # fmt: skip
+            )
+        if interlock.power is not None:
+            state = states.index(f"{INTERLOCK}.power{label}.filtered")
+            rows.append(
+                row(
+                    Cause.POWER, float(interlock.power.threshold), measured=sensed["force"],
+                    velocity=sensed["velocity"], state=state,
+                )  # fmt: skip
+            )
+        elapsed, last = states.index(f"{INTERLOCK}.elapsed"), states.index(f"{INTERLOCK}.last{label}")
+        rows.append(row(Cause.OPERATOR, float(interlock.retreat), command=i, state=elapsed, other=last))
+    return rows
 
 
 def _cause(meaning: Meaning) -> int:

@@ -169,6 +169,7 @@ HEADER = np.dtype(
         ("events", EVENT, (EVENTS,)),
         ("fault_words", "S128"),
         ("recording_words", "S128"),
+        ("self_test_words", "S2048"),
         ("session_words", f"S{WORDS}"),
         ("preflight_words", f"S{WORDS}"),
     ]

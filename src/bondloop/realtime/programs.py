@@ -71,6 +71,7 @@ def loop_program(
         libraries=libraries,
         channels=channels,
         includes=includes,
+        interlock=test.interlock,
         about={"name": test.name, "limits": trip_limits(test), "switches": switch_facts(test)},
     )
 

@@ -32,7 +32,7 @@ static int64_t age_ns(const bl_run *run)
     return silence > wait ? silence : wait;
 }
 
-static void judge_link(bl_run *run, int came)
+void bl_judge_link(bl_run *run, int came)
 {
     bl_segment *s = run->segment;
     bl_guard_fault(run);
@@ -101,7 +101,7 @@ static void execute(bl_run *run)
 }
 
 /* Decides what the rig is given in this cycle; the number of the tick that was executed, or -1. */
-static int64_t compute(bl_run *run)
+int64_t bl_compute(bl_run *run)
 {
     const bl_options *o = run->options;
     if (run->stage == BL_ACTIVE && o->steps > 0 && run->step >= o->steps)
@@ -162,7 +162,7 @@ static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64
 
 /* Sends the commands, where the rig is to be commanded; what the next cycle knows of the link in lock-step. It is
    enabled up to the first safe command, which it must still obey; `was` is the stage in which the cycle began. */
-static int give(bl_run *run, const bl_link *link, int came, int was)
+int bl_give(bl_run *run, const bl_link *link, int came, int was)
 {
     bl_segment *s = run->segment;
     const int silent = run->stage == BL_INACTIVE || !run->commanded;
@@ -188,7 +188,7 @@ static int moves(const bl_run *run)
 }
 
 /* A cycle that ended, or even began, after its deadline. */
-static void overrun(bl_run *run, int is_late)
+void bl_overrun(bl_run *run, int is_late)
 {
     if (!is_late) {
         run->late = 0;
@@ -245,11 +245,11 @@ static void run_cycles(bl_run *run, const bl_link *link)
                 came = BL_LINK_OLD; /* it came at some time during the pause */
             received = bl_now();
         }
-        judge_link(run, came);
+        bl_judge_link(run, came);
         if (run->stage == BL_FINALIZED)
             break;
         memcpy(last, run->commands, sizeof(double)*(size_t)run->tick->commands);
-        const int64_t step = compute(run);
+        const int64_t step = bl_compute(run);
         const int64_t computed = bl_now();
         const int is_late = clocked && (missed > 0 || computed - planned > period);
         const int too_late = clocked && step >= 0 && computed - planned > period + o->gap_ns;
@@ -261,9 +261,9 @@ static void run_cycles(bl_run *run, const bl_link *link)
         if (too_late) /* the tick is ahead of what was sent: the ramp begins at the latter */
             bl_guard_stood_still(run, computed - planned - period, 0);
         bl_guard_outputs(run, last);
-        came = give(run, link, came, stage);
+        came = bl_give(run, link, came, stage);
         const int64_t sent = bl_now();
-        overrun(run, is_late || (clocked && sent - planned > period));
+        bl_overrun(run, is_late || (clocked && sent - planned > period));
         record(run, step, began, wake, sent - began, received - began + sent - computed);
         const int stays = run->parked || (o->hold && s->cause != BL_CAUSE_NONE);
         if (run->stage == BL_SAFE && stage == BL_SAFE && (run->ending || !stays))

@@ -46,6 +46,6 @@ extern volatile int bl_telemetry_lost;
 int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wire, bl_segment *segment,
     const bl_options *options, double *measured);
 
-enum { BL_EXIT_DONE = 0, BL_EXIT_USAGE = 1, BL_EXIT_LINK = 2, BL_EXIT_TRIPPED = 3 };
+enum { BL_EXIT_DONE = 0, BL_EXIT_USAGE = 1, BL_EXIT_LINK = 2, BL_EXIT_TRIPPED = 3, BL_EXIT_SELF_TEST = 4 };
 
 #endif

@@ -73,4 +73,10 @@ int bl_guard_tick(bl_run *run);
 int bl_guard_retreat(bl_run *run);
 int bl_guard_is_safe(const bl_run *run);
 
+/* The parts of a cycle, in executive.c: here for the self-test, which puts them together without a clock. */
+void bl_judge_link(bl_run *run, int came);
+int64_t bl_compute(bl_run *run);
+int bl_give(bl_run *run, const bl_link *link, int came, int was);
+void bl_overrun(bl_run *run, int is_late);
+
 #endif

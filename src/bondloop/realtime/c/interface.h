@@ -14,6 +14,17 @@ typedef int (*bl_tick_once)(double *state, const double *parameters, const doubl
 
 enum { BL_BEYOND = 1, BL_NOT_A_NUMBER = 2, BL_SINGULAR = 4, BL_UNCONVERGED = 8, BL_UNSETTLED = 16 };
 
+/* What the test states of its interlock, for the self-test: written from the test, not from the tick that it judges.
+   Indices; -1 where there is none. */
+typedef struct {
+    int cause;       /* of the trip; BL_CAUSE_OPERATOR: the way to safety itself */
+    double most;     /* the limit; of that way, s */
+    long parameter;  /* holds the limit, where it may be tightened */
+    long command, measured, velocity; /* that it judges; a power: force and velocity */
+    long state, other;   /* named states: what the interlock keeps of it from tick to tick */
+    long channel, share; /* of a tracking error: where the test wants the rig, and the switch before it */
+} bl_stated;
+
 typedef struct {
     const char *name;
     double period; /* s */
@@ -47,6 +58,11 @@ typedef struct {
     const int *channel_cause;    /* [channels] cause of a trip when it is passed */
     long interlock_cause;     /* channel that is not zero once the tick itself has tripped, or -1 */
     long interlock_trip;      /* parameter that asks the tick to trip, or -1 */
+    const bl_stated *stated;
+    long stateds;
+    int is_watched;           /* 1 where the test states an interlock */
+    double memory;            /* of its power trip: what is left of it after a tick */
+    int calls;                /* 1 where the tick calls a program that may keep what no array holds */
     /* How the rig is met before the first tick, for each command. */
     const long *place_measured; /* [commands] measured value that says where the rig is, or -1 */
     const long *place_channel;  /* [commands] channel that says where the test wants it, or -1 */

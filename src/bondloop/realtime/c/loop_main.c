@@ -13,6 +13,7 @@
 #include "executive.h"
 #include "number_options.h"
 #include "packet.h"
+#include "selftest.h"
 #include "shelter.h"
 
 static int usage(const char *what)
@@ -49,7 +50,7 @@ static int print_layout(void)
     ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
     ROW(mail_given), ROW(requests), ROW(operator_ns), ROW(page_ns), ROW(mail), ROW(parameters_at), ROW(events_written), ROW(run);
     ROW(armed), ROW(step), ROW(emulated), ROW(events), ROW(fault_words), ROW(recording_words);
-    ROW(tells_stop), ROW(session_words), ROW(preflight_words);
+    ROW(tells_stop), ROW(self_test_words), ROW(session_words), ROW(preflight_words);
     printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu, \"event_size\": %zu}\n", sizeof(bl_segment),
         sizeof(bl_slot), sizeof(bl_mail), sizeof(bl_event));
     return 0;
@@ -187,6 +188,19 @@ static bl_segment *make_segment(const arguments *given, char *message, size_t si
     return segment;
 }
 
+/* Whether guard and interlock, as they were compiled, do what they are for; else a sentence on stderr. */
+static int proves_itself(const bl_options *options, bl_link_config *config, bl_segment *segment, const double *measured)
+{
+    const int outcome = bl_self_test(bl_computer, options, config, measured, segment->self_test_words,
+        sizeof segment->self_test_words);
+    if (outcome < 0)
+        fprintf(stderr, "loop: it was to end before it had tested itself; nothing was enabled\n");
+    else if (outcome == 0)
+        fprintf(stderr, "loop: the safety layer fails its self-test: %s; nothing was enabled; build the program anew, from "
+                        "unchanged sources and without compiler options of your own\n", bl_self_test_failure());
+    return outcome > 0;
+}
+
 static int run(const arguments *given, const bl_options *options, int lock)
 {
     char message[256] = "", own[64];
@@ -234,6 +248,9 @@ static int run(const arguments *given, const bl_options *options, int lock)
     } else if (!options->inactive && bl_channels_stand(&config, measured)) {
         fprintf(stderr, "loop: %s; nothing was enabled\n", config.fault_words);
         link->close();
+    } else if (!proves_itself(options, &config, segment, measured)) {
+        code = BL_EXIT_SELF_TEST;
+        link->close();
     } else {
         if (given->machine && !config.tells_stop)
             fprintf(stderr, "loop: %s tells nothing of an emergency stop at the rig; only its own hardware heeds it\n",
@@ -261,7 +278,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
         link->close();
     }
     /* A supervisor removes the segment when it has read it; without one nobody else would. */
-    if (given->telemetry == NULL || code == BL_EXIT_LINK || segment->cause == BL_CAUSE_SUPERVISOR_LOST)
+    if (given->telemetry == NULL || code == BL_EXIT_LINK || code == BL_EXIT_SELF_TEST || segment->cause == BL_CAUSE_SUPERVISOR_LOST)
         bl_segment_remove(named.telemetry);
     if (bl_telemetry_lost)
         fprintf(stderr, "loop: another process has made the telemetry segment %s shorter; nobody sees it any more\n",
