@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import build_program, compiler
@@ -106,7 +106,9 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     interlock
         What the test states of its interlock: the program tests its tick by it at each start.
     """
-    sources, large = _loop_files(tick, rig, safe, drivers, about, within, rate, channels, interlock)
+    sources, large = _loop_files(
+        tick, rig, drivers, channels, safe=safe, about=about, within=within, rate=rate, interlock=interlock
+    )
     return _built(sources, f"{tick.name}-loop", large, libraries, includes)
 
 
@@ -150,7 +152,7 @@ def build_pair(
     )
 
 
-def loop_sources(
+def loop_sources(  # noqa: PLR0913 - as build_loop
     tick: Tick,
     *,
     rig: Tick | None = None,
@@ -169,7 +171,9 @@ def loop_sources(
     tick, rig, safe, within, rate, drivers, about, channels, interlock
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, drivers, about, within, rate, channels, interlock)[0]
+    return _loop_files(
+        tick, rig, drivers, channels, safe=safe, about=about, within=within, rate=rate, interlock=interlock
+    )[0]
 
 
 def rig_sources(
@@ -186,23 +190,13 @@ def rig_sources(
 
 
 def _loop_files(
-    tick: Tick,
-    rig: Tick | None,
-    safe: Mapping[str, float] | None,
-    drivers: Sequence[Path],
-    about: Mapping[str, object] | None,
-    within: float,
-    rate: float,
-    channels: Channels | None,
-    interlock: Interlock | None,
+    tick: Tick, rig: Tick | None, drivers: Sequence[Path], channels: Channels | None, **stated: Any
 ) -> tuple[dict[str, str], bool]:
     wiring = None
     if channels is not None:
         tick, wiring = wire(channels, tick)
     recorded = 0 if wiring is None else wiring.recorded
-    ends = computer_ends(
-        tick, safe=safe, within=within, rate=rate, about=about, recorded=recorded, interlock=interlock
-    )
+    ends = computer_ends(tick, recorded=recorded, **stated)
     files = _hand_written(_LOOP) | {"channels_table.c": channels_c(wiring)}
     schemes = list(LINKS)
     for path in drivers:

@@ -352,8 +352,8 @@ def _places(ends: Ends) -> dict[str, list[int]]:
 def _stated(ends: Ends) -> list[str]:
     """Return what the test states of its interlock, as rows of `bl_stated` in interface.h.
 
-    They come from the interlock's own fields and from names, so that the tick is judged by another road than the
-    one on which its statements were made.
+    They come from the interlock's own fields and from names, so that the tick is judged by another road than
+    the one on which its statements were made.
     """
     interlock, tick = ends.interlock, ends.tick
     if interlock is None:
@@ -399,17 +399,25 @@ def _stated(ends: Ends) -> list[str]:
         if limits.tracking_error is not None:
             rows.append(
                 row(
-                    Cause.TRACKING_ERROR, float(limits.tracking_error), "tracking_error", command=i,
-                    measured=sensed["displacement"], channel=wanted[i], share=at(channels, DISPLACEMENT_SWITCH),
-                )  # fmt: skip
+                    Cause.TRACKING_ERROR,
+                    float(limits.tracking_error),
+                    "tracking_error",
+                    command=i,
+                    measured=sensed["displacement"],
+                    channel=wanted[i],
+                    share=at(channels, DISPLACEMENT_SWITCH),
+                )
             )
         if interlock.power is not None:
             state = states.index(f"{INTERLOCK}.power{label}.filtered")
             rows.append(
                 row(
-                    Cause.POWER, float(interlock.power.threshold), measured=sensed["force"],
-                    velocity=sensed["velocity"], state=state,
-                )  # fmt: skip
+                    Cause.POWER,
+                    float(interlock.power.threshold),
+                    measured=sensed["force"],
+                    velocity=sensed["velocity"],
+                    state=state,
+                )
             )
         elapsed, last = states.index(f"{INTERLOCK}.elapsed"), states.index(f"{INTERLOCK}.last{label}")
         rows.append(row(Cause.OPERATOR, float(interlock.retreat), command=i, state=elapsed, other=last))

@@ -99,6 +99,7 @@ class Recorder:
         self.about = {
             "segment": ring.segment.name,
             "realtime_offset_ns": ring.realtime_offset_ns,
+            "self_test": ring.self_test,
             **about.get("attributes", {}),
         }
         self.lost = self.before = self._lost_before = 0

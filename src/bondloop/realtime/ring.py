@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -172,6 +173,12 @@ class Ring:
     def metadata(self) -> dict[str, Any]:
         """What the loop says of itself: name, period, channels with units, commands, measured values."""
         return self.segment.metadata
+
+    @property
+    def self_test(self) -> dict[str, Any]:
+        """What the loop's test of its own safety layer found: passed, cases, what was not tried, words."""
+        found = json.loads(bytes(self.segment.header["self_test_words"][0]) or b"{}")
+        return {**found, "not_tried": found["not_tried"].split("; ")} if found else {}
 
     @property
     def written(self) -> int:

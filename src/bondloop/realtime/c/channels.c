@@ -161,6 +161,13 @@ int bl_channels_commands(bl_link_config *config, const double *commands, double 
     return wrong;
 }
 
+int bl_channels_heed(int heed)
+{
+    const int before = is_open;
+    is_open = heed;
+    return before;
+}
+
 int bl_channels_refuse(bl_link_config *config, const double *commands)
 {
     double raw[BL_MOST_CHANNELS];

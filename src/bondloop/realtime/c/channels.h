@@ -84,6 +84,9 @@ void bl_channels_measured(const double *raw, double *measured);
 /* From commands to raw values, NaN for what must not be written; 0, or -1 with a fault that says why. */
 int bl_channels_commands(bl_link_config *config, const double *commands, double *raw);
 
+/* For the self-test, whose first numbers are none of these channels': whether they are heeded; returns whether they were. */
+int bl_channels_heed(int heed);
+
 /* Whether outputs can give these commands: 0, or -1 with a fault that says why. 0 where the link has no channels. */
 int bl_channels_refuse(bl_link_config *config, const double *commands);
 /* Whether every output with a feedback stands where it may be commanded to: 0, or -1 with a fault. One that stands
