@@ -122,11 +122,12 @@ static void begin(const bl_interface *tick)
     run->segment = segment;
     run->wire = &wire;
     run->began = INSTANT;
-    run->stops = (uint64_t)bl_asked_to_stop;
+    memset(segment->requests, 0, sizeof segment->requests);
+    run->requests[BL_REQUEST_STOP] = (uint64_t)bl_asked_to_stop;
     memset(&segment->counts, 0, sizeof segment->counts);
     memset(&segment->link, 0, sizeof segment->link);
     segment->supervisor_ns = segment->operator_ns = 0;
-    segment->stops = segment->mail_given = segment->mail_taken = 0;
+    segment->mail_given = segment->mail_taken = 0;
     segment->period_ns = (int64_t)(tick->period*1e9 + 0.5);
     bl_begin(run);
 }
@@ -672,18 +673,8 @@ static void try_mailbox(void)
     set.arm = 1;
     bl_begin(run);
     check(!run->armed, "a loop that is to be armed is so from the beginning");
-    check(mail(BL_MAIL_RETREAT, 0, 0, 0) == BL_NOT_NOW && run->stage == BL_INACTIVE, "a retreat was obeyed before the start");
     active();
-    check(mail(BL_MAIL_RETREAT, 0, 0, 0) == BL_OBEYED && run->stage == BL_RETREAT && run->parked && !run->by_tick
-        && segment->cause == BL_CAUSE_NONE, "a retreat was not obeyed");
-    active();
-    check(mail(BL_MAIL_TRIP, 0, 0, 0) == BL_OBEYED && is_tripped(BL_CAUSE_OPERATOR), "the operator's trip did not trip");
-    active();
-    check(mail(BL_MAIL_TRIP, 0, BL_CAUSE_RECORD_LOST, 0) == BL_OBEYED && is_tripped(BL_CAUSE_RECORD_LOST),
-        "a trip with a cause did not trip with it");
-    active();
-    mail(BL_MAIL_TRIP, 0, 1000, 0);
-    check(is_tripped(BL_CAUSE_OPERATOR), "a trip with a cause that is none did not trip");
+    bl_guard_trip(run, BL_CAUSE_STALE, 0, 0, 1);
     run->stage = BL_SAFE;
     check(mail(BL_MAIL_RESET, 0, 0, 0) == BL_OBEYED && run->stage == BL_INACTIVE && segment->cause == BL_CAUSE_NONE,
         "a reset was not obeyed in the safe state");
@@ -727,17 +718,42 @@ static void try_mailbox(void)
     check(segment->counts.mails_refused == 1 && run->stage == BL_ACTIVE, "a command that makes no sense was not left out");
 }
 
+static void request(int which, uint64_t cause)
+{
+    segment->requests[which].cause = cause;
+    segment->requests[which].count += 1;
+    bl_listen(run, run->began);
+}
+
 static void try_stops(void)
 {
+    static const struct {
+        uint64_t given;
+        int cause;
+    } trips[] = {{0, BL_CAUSE_OPERATOR}, {1, 1}, {BL_CAUSE_RECORD_LOST, BL_CAUSE_RECORD_LOST}, {999, 999},
+        {1000, BL_CAUSE_OPERATOR}, {UINT64_MAX, BL_CAUSE_OPERATOR}};
+    for (size_t i = 0; i < sizeof trips/sizeof trips[0]; ++i) {
+        active();
+        request(BL_REQUEST_TRIP, trips[i].given);
+        check(is_tripped(trips[i].cause) && segment->requests[BL_REQUEST_TRIP].heard == 1, "the operator's trip did not trip");
+    }
     for (int stage = BL_INACTIVE; stage <= BL_SAFE; ++stage) {
         active();
         run->stage = stage;
         run->by_tick = stage == BL_RETREAT;
-        segment->stops += 1;
-        bl_listen(run, run->began);
+        request(BL_REQUEST_STOP, 0);
         check(run->ending && segment->cause == BL_CAUSE_NONE
             && run->stage == (stage == BL_SAFE ? BL_FINALIZED : BL_RETREAT) && run->by_tick == (stage == BL_RETREAT),
             "the operator's stop does not lead to the safe state, or trips");
+        active();
+        run->stage = stage;
+        request(BL_REQUEST_RETREAT, 0);
+        check(run->stage == (stage == BL_ACTIVE ? BL_RETREAT : stage) && run->parked == (stage == BL_ACTIVE)
+            && !run->by_tick && segment->cause == BL_CAUSE_NONE,
+            "a retreat that the operator wants does not lead to the safe state, or was obeyed when nothing moved");
+        bl_start(run);
+        bl_listen(run, run->began);
+        check(run->stage == BL_ACTIVE, "one request to retreat was obeyed twice");
     }
     active();
     bl_listen(run, run->began);
