@@ -249,6 +249,11 @@ static void try_link(void)
             late ? "commands that nothing answers did not trip" : "commands without an answer tripped a tick too early");
     }
     active();
+    segment->link.age = 3;
+    run->news = run->began - limit;
+    judge(BL_LINK_OLD);
+    check(is_tripped(BL_CAUSE_LINK_LOST), "a link without news did not trip while its answers were fresh");
+    active();
     run->given = 2*BL_SENT;
     segment->link.age = BL_SENT + 1;
     judge(BL_LINK_FRESH);
@@ -436,6 +441,10 @@ static void try_trip(void)
     bl_guard_trip(run, BL_CAUSE_STALE, 0, 0, 1);
     check(is_tripped(BL_CAUSE_STALE) && !run->by_tick, "the tick leads to safety from a command that it does not know");
     active();
+    set.approach_cycles = 4;
+    bl_guard_trip(run, BL_CAUSE_STALE, 0, 0, 1);
+    check(run->by_tick, "after an approach the tick's interlock never leads to safety");
+    active();
     plain = scripted;
     plain.interlock_trip = -1;
     run->tick = &plain;
@@ -487,6 +496,11 @@ static void try_tick(void)
     check(is_tripped(BL_CAUSE_NOT_A_NUMBER) && segment->cause_detail == DESIRED,
         "a channel that is no number did not trip");
     active();
+    script.status = BL_UNCONVERGED;
+    run->measured[0] = -INFINITY;
+    bl_compute(run);
+    check(is_tripped(BL_CAUSE_NOT_A_NUMBER) && segment->cause_detail == 4, "an infinite channel did not trip");
+    active();
     script.cause = 6;
     script.commands[PLACE] = 0.515625;
     bl_compute(run);
@@ -531,6 +545,25 @@ static void try_place(void)
         "the way to the first command does not begin where the rig stands");
 }
 
+/* A rig of which nothing says where it stands. */
+static void try_blind(void)
+{
+    static bl_interface blind;
+    blind = scripted;
+    blind.place_measured = (const long[]){-1, -1};
+    inactive();
+    run->tick = &blind;
+    bl_start(run);
+    script.desired = 0.75;
+    run->measured[0] = 0.25;
+    bl_compute(run);
+    check(run->stage == BL_ACTIVE && run->from[PLACE] == safe[PLACE], "a place was judged that is not measured");
+    wire.stopped = 1;
+    judge(BL_LINK_FRESH);
+    bl_compute(run);
+    check(are_commands(0.5, safe[PUSH]), "after an emergency stop the command leaves its place though nothing tells where to");
+}
+
 static void try_approach(void)
 {
     for (int sign = -1; sign <= 1; sign += 2)
@@ -559,6 +592,11 @@ static void try_approach(void)
                         "the approach does not go on");
             }
     active();
+    set.approach_cycles = 4;
+    script.commands[PLACE] = 0.6;
+    bl_compute(run);
+    check(run->stage == BL_ACTIVE && are_commands(0.6, -0.25), "a later command was judged as if it were the first");
+    active();
     run->step = 0;
     script.commands[PLACE] = 0.6;
     bl_compute(run);
@@ -582,9 +620,9 @@ static void try_retreat(void)
         active();
         memcpy(run->commands, begins[i], sizeof before);
         for (int j = 0; j < 2; ++j)
-            most = (int64_t)fmax((double)most, ceil(1.5708*fabs(begins[i][j] - safe[j])/(rates[j]*1e-3)));
+            most = (int64_t)fmax((double)most, ceil(1.5707964*fabs(begins[i][j] - safe[j])/(rates[j]*1e-3)));
         bl_guard_ramp(run);
-        for (; run->stage == BL_RETREAT && cycles < most + 1; ++cycles) {
+        for (; run->stage == BL_RETREAT && cycles < most; ++cycles) {
             memcpy(before, run->commands, sizeof before);
             bl_compute(run);
             for (int j = 0; j < 2; ++j)
@@ -758,6 +796,10 @@ static void try_stops(void)
     active();
     bl_listen(run, run->began);
     check(run->stage == BL_ACTIVE, "the loop stops though nobody wants it to");
+    active();
+    segment->supervisor_ns = run->started = 1;
+    bl_listen(run, run->began);
+    check(run->stage == BL_ACTIVE, "somebody is missed though nobody is expected");
     for (int late = 0; late < 2; ++late)
         for (int who = 0; who < 3; ++who) { /* supervisor, operator, an operator who was there before the start */
             active();
@@ -771,10 +813,6 @@ static void try_stops(void)
             check(late ? is_tripped(cause) : run->stage == BL_ACTIVE,
                 late ? "%s who is gone did not trip" : "%s who is there tripped", who ? "an operator" : "a supervisor");
         }
-    active();
-    segment->supervisor_ns = run->started = 1;
-    bl_listen(run, run->began);
-    check(run->stage == BL_ACTIVE, "somebody is missed though nobody is expected");
     active();
     set.supervisor_ns = PERIOD;
     bl_listen(run, run->began);
@@ -1218,9 +1256,9 @@ int bl_self_test(const bl_interface *tick, const bl_options *options, bl_link_co
         run->commands = room(&pool, commands), run->from = room(&pool, commands), given = room(&pool, commands);
         const int heeded = bl_channels_heed(0);
         inactive();
-        try_measured();
-        try_frozen();
         try_link();
+        try_frozen();
+        try_measured();
         try_enable();
         try_emergency_stop();
         try_fault();
@@ -1228,6 +1266,7 @@ int bl_self_test(const bl_interface *tick, const bl_options *options, bl_link_co
         try_trip();
         try_tick();
         try_place();
+        try_blind();
         try_approach();
         try_retreat();
         try_overruns();
