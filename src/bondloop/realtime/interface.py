@@ -369,7 +369,8 @@ def _stated(ends: Ends) -> list[str]:
 
     def row(cause: Cause, most: float, word: str = "", **more: int) -> str:
         values = dict.fromkeys(("command", "measured", "velocity", "state", "other", "channel", "share"), -1)
-        values |= {"parameter": at(parameters, f"{INTERLOCK}.limits.{word}"), **more}
+        limit = f"{INTERLOCK}.limits.{word}"
+        values |= {"parameter": at(parameters, limit), "held": at(states, f"{limit}.now"), **more}
         return ", ".join(
             [f".cause = {int(cause)}", f".most = {most!r}", *(f".{n} = {v}" for n, v in values.items())]
         )

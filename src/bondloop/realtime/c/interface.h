@@ -20,6 +20,7 @@ typedef struct {
     int cause;       /* of the trip; BL_CAUSE_OPERATOR: the way to safety itself */
     double most;     /* the limit; of that way, s */
     long parameter;  /* holds the limit, where it may be tightened */
+    long held;       /* named state that follows it, where it may be so only slowly */
     long command, measured, velocity; /* that it judges; a power: force and velocity */
     long state, other;   /* named states: what the interlock keeps of it from tick to tick */
     long channel, share; /* of a tracking error: where the test wants the rig, and the switch before it */

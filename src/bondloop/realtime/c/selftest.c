@@ -863,19 +863,23 @@ static void own_active(long step)
         memcpy(run->state, snapshot, sizeof(double)*(size_t)own->states);
         memcpy(run->commands, given, sizeof(double)*(size_t)own->commands);
     }
-    for (long i = 0; i < own->stateds; ++i) /* zeros repeat the zeros of the beginning */
-        if (own->stated[i].cause == BL_CAUSE_STALE)
-            run->state[own->stated[i].state] = -1;
+    for (long i = 0; i < own->stateds; ++i) {
+        const bl_stated *limit = &own->stated[i];
+        if (limit->cause == BL_CAUSE_STALE) /* zeros repeat the zeros of the beginning */
+            run->state[limit->state] = -1;
+        if (limit->held >= 0) /* as if it had had the time to follow */
+            run->state[limit->held] = known[limit->parameter];
+    }
 }
 
-/* One tick, as the executive takes it: the cause that the interlock gives, or what else led to a trip. */
+/* One tick, as the executive takes it: the cause that the interlock gives. */
 static int own_tick(void)
 {
     trials += 1;
     judge(BL_LINK_FRESH);
     bl_compute(run);
     const double cause = own->interlock_cause < 0 ? 0.0 : run->channels[own->interlock_cause];
-    return cause >= 1 && cause < 1000 ? (int)cause : (int)segment->cause;
+    return cause >= 1 && cause < 1000 ? (int)cause : cause == 0 ? 0 : -1;
 }
 
 static double target_of(const bl_stated *limit)
@@ -967,13 +971,14 @@ static int drive_command(const bl_stated *limit, long state, double sign, double
                     rest[own->measured + j] = target_of(&own->stated[j]);
         }
         const double command = fabs(run->channels[own->command_at[limit->command]]);
-        if (cause == 0 && run->status == 0 && command > most) {
+        const int goes_on = cause == 0 && run->status == 0 && run->stage == BL_ACTIVE;
+        if (goes_on && command > most) {
             *largest = command;
             return -1;
         }
         if (cause == limit->cause) {
             above = offset;
-        } else if (cause == 0 && run->status == 0) {
+        } else if (goes_on) {
             below = offset;
             *largest = fmax(*largest, command);
         } else {
@@ -1151,8 +1156,10 @@ static void try_own(const double *measured)
             run->measured[i] = bad[j];
             judge(BL_LINK_OLD);
             bl_compute(run);
-            check(run->channels[own->interlock_cause] == BL_CAUSE_NOT_A_NUMBER && stays(),
-                "%s in measured value '%s' did not trip the interlock, or its command follows", words[j],
+            for (long k = 0; k < own->named_states; ++k)
+                is_finite &= bl_is_finite(run->state[k]) || !bl_is_finite(snapshot[k]);
+            check(run->channels[own->interlock_cause] == BL_CAUSE_NOT_A_NUMBER && stays() && is_finite,
+                "%s in measured value '%s' did not trip the interlock, or its command follows, or a state", words[j],
                 own->measured_names[i]);
         }
     for (long i = 0; i < own->judged; ++i) { /* where a run stops without an interlock */
