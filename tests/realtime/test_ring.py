@@ -6,9 +6,10 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, Ring
-from bondloop.realtime.layout import HEADER, MAGIC, VERSION, slot_type
+from bondloop.realtime.layout import HEADER, VERSION, slot_type
 from bondloop.realtime.ring import Histogram, bin_edges
 from bondloop.realtime.shared import FOLDER, Segment, fresh_name, remove
+from bondloop.realtime.stop_requests import MAGIC
 
 SLOTS, CHANNELS = 16, 3
 

@@ -610,7 +610,7 @@ def test_options_of_which_no_macro_tells_are_found_in_the_binary(works, name, fl
     assert "the safety layer fails its self-test" in err
 
 
-def tested(test, **more):
+def self_test_of(test, **more):
     """Start the loop of a test, and return what its self-test says."""
     options = LoopOptions("loopback://", lock_step=True, steps=2, retreat=0.01, start=True, gap=60.0, **more)
     with LoopProcess(loop_program(test, loopback=True), options, signal_table(test, 5)) as loop:
@@ -635,7 +635,7 @@ def tested(test, **more):
     ],
 )  # fmt: skip
 def test_a_sound_loop_passes_and_says_what_was_not_tried(interlock, not_tried):
-    found = tested(watched(interlock))
+    found = self_test_of(watched(interlock))
     assert (found["passed"], found["failures"], found["words"]) == (True, 0, "")
     assert found["cases"] > 230 + (0 if interlock is None else 20)
     assert found["not_tried"] == [
@@ -650,7 +650,7 @@ def test_one_interface_and_a_test_with_limits_of_its_own():
     test = mr_damper_building.test().replaced(
         interlock=Interlock(Limits(force=5000.5), power=PowerTrip(77.5))
     )
-    found = tested(test)
+    found = self_test_of(test)
     assert found["passed"]
     assert found["cases"] > 230
 
@@ -658,9 +658,9 @@ def test_one_interface_and_a_test_with_limits_of_its_own():
 def test_a_limit_that_is_tightened_counts_and_one_that_is_widened_is_refused():
     name = "interlock.limits.force"
     test = watched(tunable={name: Tunable(least=1.0, most=353.75, rate=10.0)})
-    assert tested(test, parameters={name: 21.5})["passed"]
+    assert self_test_of(test, parameters={name: 21.5})["passed"]
     with pytest.raises(InputError, match=r"the limit of the force is set to 353\.8; the test states 353\.75"):
-        tested(test, parameters={name: 353.8})
+        self_test_of(test, parameters={name: 353.8})
 
 
 def test_the_result_is_in_the_run_file(tmp_path):

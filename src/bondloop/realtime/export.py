@@ -97,7 +97,8 @@ an hour at most), no faster than the limit of the command's rate. A key of the p
 The loop ends by itself after its steps, on Ctrl-C or SIGTERM, when the rig is lost, and when it stood still
 for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along
 a raised cosine. Exit code 0: all steps were taken; 2: the rig was not there; 3: the test was stopped, for the
-cause that is printed; 4: the test of its own guard and interlock, with which it begins, failed. `bin/loop` without arguments lists its options.
+cause that is printed; 4: the test of its own guard and interlock, with which it begins, failed. `bin/loop`
+without arguments lists its options.
 
 | signal | direction |
 |---|---|
