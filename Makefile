@@ -37,7 +37,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -70,7 +70,8 @@ test-fresh: $(DEV)
 	$(BIN)/python -m pytest -p tests.fresh -m drawn -n $(WORKERS) --dist worksteal --fresh-seconds=$(FRESH) \
 	  --fresh-seed=$(or $(SEED),$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')) $(if $(SEED),--fresh-shrink) $(or $(ARGS),tests)
 
-nightly: test-fresh test-hostile stops mutants
+nightly:  # all of it, whatever fails
+	@$(MAKE) --no-print-directory --keep-going test-fresh test-hostile stops mutants
 
 # How soon a stop is heard while the operator's page is busy, blocked, frozen or dead; needs a browser, and a quiet machine.
 stops: $(DEV)
