@@ -138,7 +138,12 @@ class Run:
     @property
     def self_test(self) -> str:
         """What the safety layer's self-test found at the start; empty where there was none."""
-        return str(self.record.attributes.get("self_test") or "")
+        found = self.record.attributes.get("self_test")
+        if not isinstance(found, dict) or not found:
+            return ""
+        outcome = "passed" if found.get("passed") else f"FAILED: {found.get('words')}"
+        left = [str(what) for what in found.get("not_tried") or [] if what]
+        return f"{outcome}, {found.get('cases')} cases" + (f"; not tried: {'; '.join(left)}" if left else "")
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:

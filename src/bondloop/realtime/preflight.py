@@ -115,7 +115,7 @@ class Preflight:
     def __init__(self, segment: Segment) -> None:
         self.segment, self.ring = segment, Ring(segment)
         self._log, self._lock = EventLog(segment), threading.RLock()
-        ring = self.ring
+        ring, self._attached = self.ring, time.time()
         limits = segment.metadata.get("limits", {})
         motions = [
             (i, m.kind) for i, m in enumerate(ring.meanings) if m.role is Role.MEASURED and m.kind in _LIMITS
@@ -176,7 +176,8 @@ class Preflight:
             missing = "press the emergency stop at the rig and release it; the loop has not seen it"
             return Item(STOP, OBSERVED, missing=missing)
         times = [in_utc(self._since_epoch(t)) for t in (self._pressed, self._released)]
-        return Item(STOP, OBSERVED, "the loop", times[1], f"pressed at {times[0]}, released at {times[1]}")
+        pressed, released = (t[11:23] for t in times)
+        return Item(STOP, OBSERVED, "the loop", times[1], f"pressed at {pressed}, released at {released} UTC")
 
     def _rest(self) -> Item:
         if not self._motions:
@@ -243,6 +244,17 @@ class Preflight:
         at = in_utc(float(record.get("at", 0.0)))
         return Item(RECORD, OBSERVED, "the supervisor", at, f"{record.get('file')}, {room}")
 
+    def _self_test(self) -> list[Item]:
+        found = getattr(self.ring, "self_test", None)
+        if not found:
+            return []
+        if found.get("passed") is not True:
+            return [
+                Item(SELF_TEST, OBSERVED, missing=f"it has failed: {found.get('words')}; build the loop anew")
+            ]
+        evidence = f"{found.get('cases')} cases"
+        return [Item(SELF_TEST, OBSERVED, "the loop", in_utc(self._attached), evidence)]
+
     # ------------------------------------------------------------- the list
 
     def items(self) -> list[Item]:
@@ -250,6 +262,7 @@ class Preflight:
         with self._lock:
             session = read_words(self.segment, "session_words")
             observed = [self._stop(), self._rest(), self._check(session), self._record(session)]
+            observed += self._self_test()
             listed = [*observed, *(Item(str(text)) for text in session.get("items") or ITEMS)]
             return [item if item.kind == OBSERVED else self._with_name(item) for item in listed]
 

@@ -138,9 +138,12 @@ def preflight(t: Told) -> Iterator[str]:
         yield paragraph(f"Operator: {run.operator}.")
     if run.self_test:
         yield paragraph(f"Self-test of the safety layer at the start: {run.self_test}.")
-    rows = [[i["text"], i["kind"], i["by"], i["at"].replace("T", " "), i["evidence"]] for i in run.preflight]
+    rows = [
+        (i["text"], f"{i['kind']} by {i['by']}", i["at"][:19].replace("T", " "), i["evidence"])
+        for i in run.preflight
+    ]
     if rows:
-        yield table(("item", "kind", "by", "when (UTC)", "evidence"), rows, ["key"])
+        yield table(("item", "by whom", "when (UTC)", "evidence"), rows, ["", "", "key"])
     elif not isinstance(realtime, Mapping) or realtime.get("emulated", not realtime.get("machine")):
         yield paragraph("There was none: this was a rehearsal, and moved no machine.")
     elif run.record.attributes.get("rig_is_model"):
