@@ -41,7 +41,7 @@ def mutants(text):
         found.append((m.start(), m.end(), "/" if m[0] == "*" else "*"))
     for m in NUMBER.finditer(code):
         value = float(m[0]) if "." in m[0] else int(m[0])
-        if value in (0, 1) and code[: m.start()].endswith("return ") and code[m.end()] == ";":
+        if value in (0, 1) and code[: m.start()].endswith(("return ", " = ")) and code[m.end()] == ";":
             found.append((m.start(), m.end(), str(1 - value)))  # a truth: 2 is as true as 1
             continue
         found += [

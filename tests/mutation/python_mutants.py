@@ -82,9 +82,7 @@ def _constants(value):
     if isinstance(value, bool):
         yield str(not value)
     elif isinstance(value, int | float):
-        yield repr(value + 1)
-        if value:
-            yield from (repr(2 * value), repr(0 * value))
+        yield from (repr(v) for v in dict.fromkeys((value + 1, 2 * value, 0 * value)) if v != value)
 
 
 def _calls(node):

@@ -84,3 +84,8 @@ def test_of_a_switch_of_which_nothing_is_known_the_worst_is_said():
     assert "not known" in starting.words
     waiting = {"initial": 0.0, "ramp": 1.0, "schedule": 1.0}
     assert start_words({"force": waiting}, {"force": float("nan")})[0].couples
+
+
+def test_without_a_target_a_switch_closes():
+    (starting,) = start_words({"force": {"initial": 0.0, "ramp": 0.5, "schedule": 1.0}}, {})
+    assert (starting.words, starting.couples) == ("closes in 0.5 s after Start", True)

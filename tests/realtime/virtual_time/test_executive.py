@@ -1,7 +1,7 @@
 """The executive's cycles, deadlines and link, to the nanosecond of a clock that only the test moves."""
 
 import pytest
-from virtual_loop import ACTIVE, INACTIVE, LOST, RESET, RETREAT, SAFE, START, STOP, TRIP, T, ramp
+from virtual_loop import ACTIVE, INACTIVE, LOST, RESET, RETREAT, SAFE, START, STOP, TRIP, T, ramp, word
 
 from bondloop.safety import Cause
 
@@ -589,3 +589,11 @@ def test_news_at_the_very_start_dates_from_then(loop):
     loop["stale"] = 2
     loop.clock.value += 50 * T
     assert loop.run() == 0
+
+
+@pytest.mark.parametrize("piece", range(1, 10))
+def test_without_memory_nothing_is_commanded(loop, piece):
+    """Eight pieces for the run, and one for its cycles."""
+    word(loop.library, "virtual_no_memory").value = piece
+    assert loop.run() == 1 or piece == 9
+    assert loop.sent == []

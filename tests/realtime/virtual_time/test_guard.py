@@ -597,6 +597,14 @@ def test_commands_that_the_outputs_refuse_do_not_go_out(loop):
     assert loop["wire.halted"] == 0
 
 
+def test_in_lock_step_the_fault_is_shown_in_the_same_cycle(loop):
+    loop["lock_step"] = 1
+    loop.refuse = lambda commands: -1 if commands[0] > 0.3 + 0.0651 and not loop.fault(10001, "beyond") else 0
+    loop.run()
+    assert loop.trip == (Cause.CONTROLLER_FAULT, 7, 8, 10001)
+    assert loop.slots[7].flags & FAULT
+
+
 def test_where_the_first_commands_are_refused_none_goes_out(loop):
     loop.refuse = lambda commands: -1 if commands[0] > 0.26 else 0
     assert loop.run() == 3

@@ -53,9 +53,9 @@ class Rig:
         self.put(kind, session, sequence, values, detail, by)
         return self.receive()
 
-    def receive(self):
+    def receive(self, wait=0):
         self.commands = doubles([77.0, 77.0])
-        return self.c.virtual_rig_receive(self.commands)
+        return self.c.virtual_rig_receive(self.commands, ctypes.c_int64(wait))
 
     def greet(self, session=0xABC, offer=OFFER, detail=SIGNATURE, by=None):
         return self.take(wire.HELLO, session, 9, offer, detail, by)
@@ -175,8 +175,21 @@ def test_after_a_release_somebody_else_may_come(rig):
     rig.c.virtual_rig_release()
     assert rig.take(wire.COMMAND, old, 1, [0.5, -0.5]) == NOTHING
     assert rig.counts == {"foreign": 1}
-    assert rig.greet(0xDEF, by=rig.socket()) == OPENED
+    other = rig.socket()
+    assert rig.greet(0xDEF, by=other) == OPENED
     assert rig.c.virtual_rig_withdrawn() == 1
+
+
+def test_numbers_begin_anew_with_a_session(rig):
+    old = rig.open()
+    assert rig.take(wire.COMMAND, old, 50, [0.5, -0.5], KNOWN | ENABLE) == COMMAND
+    assert rig.answer(0, [1, 2, 3])["echo"] == 50
+    assert rig.take(wire.BYE, old) == CLOSED
+    session = rig.open()
+    assert rig.c.virtual_rig_withdrawn() == 1
+    answer = rig.answer(0, [1, 2, 3])
+    assert (answer["session"], answer["sequence"], answer["echo"]) == (session, 1, 0)
+    assert rig.take(wire.COMMAND, session, 1, [0.5, -0.5]) == COMMAND
 
 
 # ----------------------------------------------------------------------------------------- the rig: commands
@@ -235,7 +248,7 @@ def test_of_several_commands_the_newest_is_obeyed(rig):
 def test_a_command_that_is_heard_only_is_not_answered(rig):
     session = rig.open()
     rig.put(wire.COMMAND, session, 4, [0.5, -1.5])
-    assert rig.c.virtual_rig_receive(None) == COMMAND
+    assert rig.c.virtual_rig_receive(None, ctypes.c_int64(0)) == COMMAND
     assert rig.answer(0, [1, 2, 3])["echo"] == 0
 
 
@@ -306,6 +319,15 @@ def test_in_lock_step_one_command_at_a_time(rig):
     assert rig.receive() == COMMAND
     assert rig.take(wire.COMMAND, session, 3, [0.7, -0.7]) == AGAIN
     assert rig.take(wire.COMMAND, session, 2, [0.6, -0.6]) == NOTHING
+
+
+def test_a_rig_may_sleep_until_something_comes(rig):
+    """It wakes up when it comes, long before the two minutes are over."""
+    session = rig.open()
+    later = threading.Timer(0.1, rig.put, (wire.COMMAND, session, 1, [0.5, -0.5]))
+    later.start()
+    assert rig.receive(wait=120_000_000_000) == COMMAND
+    later.join()
 
 
 def test_on_a_clock_nothing_is_answered_again(rig):

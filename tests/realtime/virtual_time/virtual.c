@@ -1,6 +1,6 @@
 /* The executive, the guard, the commands and the segment as a library, on a clock that only the test moves: every branch
- * can be reached, cycle by cycle, and no busy machine changes what comes of it. Compiled with clock_gettime renamed, and
- * without platform.c, links and channels.c, which stand here: a clock, a link, a tick and outputs that Python plays. */
+ * can be reached, cycle by cycle, and no busy machine changes what comes of it. Compiled with clock_gettime and calloc renamed,
+ * and without platform.c, links and channels.c, which stand here: a clock, a link, a tick and outputs that Python plays. */
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 
 volatile int bl_asked_to_end, bl_asked_to_stop;
 int64_t virtual_now, virtual_slept; /* the instant; where the loop wanted to sleep to */
+int virtual_no_memory;              /* for the piece of this number */
 long virtual_age;                   /* of the measurement, as the link tells it */
 
 /* Played by Python. */
@@ -61,6 +62,14 @@ void bl_sleep_until(int64_t instant_ns, int64_t spin_ns)
     if (instant_ns > virtual_now)
         virtual_now = instant_ns;
     virtual_sleep(instant_ns, spin_ns);
+}
+
+void *calloc(size_t count, size_t bytes) /* by another name; no memory for the one of this number, from 1 */
+{
+    if (--virtual_no_memory == 0)
+        return NULL;
+    void *memory = malloc(count*bytes);
+    return memory == NULL ? NULL : memset(memory, 0, count*bytes);
 }
 
 static int play(double *state, const double *parameters, const double *in, double t, double k, double *channels)
@@ -111,7 +120,7 @@ int virtual_new(const char *name)
     options = (bl_options){.parameters = virtual_parameters, .table = virtual_table};
     wire = (bl_link_config){.address = "virtual"};
     bl_asked_to_end = bl_asked_to_stop = bl_telemetry_lost = 0;
-    virtual_age = 0;
+    virtual_age = virtual_no_memory = 0;
     calls = 0;
     return 0;
 }

@@ -248,7 +248,15 @@ class Loop:
 def build(folder, coverage):
     """Compile `virtual.c` and what it is about; return the library's path."""
     c = resources.files("bondloop.realtime") / "c"
-    flags = ["-std=gnu11", "-g0", "-O0", "-w", "-fPIC", "-Dclock_gettime=virtual_clock"]
+    flags = [
+        "-std=gnu11",
+        "-g0",
+        "-O0",
+        "-w",
+        "-fPIC",
+        "-Dclock_gettime=virtual_clock",
+        "-Dcalloc=virtual_calloc",
+    ]
     flags += ["--coverage", "-DVIRTUAL_COVERAGE"] if coverage else []
     texts = [
         *(str(c / f"{name}.c") for name in SOURCES),

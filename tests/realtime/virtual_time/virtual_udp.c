@@ -26,9 +26,9 @@ int virtual_rig_open(long commands, long measured, uint32_t signature, double of
     return bl_port_udp.open(&rig) ? -1 : atoi(strrchr(rig.message, ':') + 1);
 }
 
-int virtual_rig_receive(double *commands)
+int virtual_rig_receive(double *commands, int64_t wait_ns)
 {
-    return bl_port_udp.receive(commands, 0);
+    return bl_port_udp.receive(commands, wait_ns);
 }
 
 void virtual_rig_answer(int accept, const double *measured, int pressed)
