@@ -210,6 +210,25 @@ def test_a_tick_that_takes_too_long(loop, slow, late, policy):
     assert (loop["busy.sum"], loop["busy.most"]) == (slow, slow)
 
 
+@pytest.mark.parametrize(("slow", "gap", "cause"), [(0.6 * T, 9 * T, 0), (3.6 * T, 5 * T, Cause.STOOD_STILL)])
+def test_the_first_tick_may_come_too_late_as_well(loop, slow, gap, cause):
+    """It is computed twice, to be looked at and to be executed."""
+    loop["overrun"], loop["gap_ns"], loop["stale"] = 1, gap, 20
+    loop.slow[0] = round(slow)
+    loop.run()
+    assert flagged(loop, HELD) == [0]
+    assert loop.sent[0] == STILL
+    assert loop.trip[0] == cause
+
+
+def test_the_approach_is_not_held(loop):
+    loop["overrun"], loop["approach_cycles"] = 1, 5
+    loop.slow[2] = T + 1
+    loop.run()
+    assert flagged(loop, OVERRUN) == [2]
+    assert flagged(loop, HELD) == []
+
+
 def test_what_is_no_tick_is_not_held(loop):
     """On the way back a late command is sent: it leads to safety."""
     loop["overrun"] = 1

@@ -47,6 +47,7 @@ def key(library, request):
 
 def read(library, data):
     packet = Packet()
+    ctypes.memset(packet.values, 0xAA, ctypes.sizeof(packet.values))
     return (
         packet
         if library.bl_packet_read(data, ctypes.c_size_t(len(data)), ctypes.byref(packet)) == 0
@@ -76,6 +77,7 @@ def test_packets_as_the_layout_has_them(library, key, count):
     assert (back.kind, back.session, back.sequence, back.echo, back.time_ns, back.detail) == given
     assert back.count == count
     assert list(back.values[:count]) == values
+    assert bytes(back.values)[8 * count :] == b"\xaa" * 8 * (MOST - count)  # nothing is written behind them
 
 
 def signed(body, key=wire.NO_KEY):

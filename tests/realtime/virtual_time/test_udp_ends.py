@@ -295,8 +295,12 @@ def test_strangers_are_not_obeyed(rig, kind):
 def test_noise_is_counted_and_what_follows_obeyed(rig):
     session = rig.open()
     rig.loop.send(b"noise")
+    rig.loop.send(b"more")
     assert rig.take(wire.COMMAND, session, 1, [0.5, -0.5]) == COMMAND
-    assert rig.counts == {"corrupted": 1, "received": 1}
+    assert rig.counts == {"corrupted": 2, "received": 1}
+    for _ in range(2):
+        assert rig.take(wire.COMMAND, session, 2, [NAN, -0.5]) == NOTHING
+    assert rig.counts == {"corrupted": 4, "received": 1}
 
 
 def test_goodbye(rig):
