@@ -30,7 +30,7 @@ import python_mutants
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 BUILT = ROOT / "build" / "mutants"
-SECONDS = 240
+SECONDS = 120
 """After which tests of a mutant are taken to hang: it is found."""
 
 SAFETY, C = "src/bondloop/safety", "src/bondloop/realtime/c"
