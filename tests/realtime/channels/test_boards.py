@@ -116,12 +116,15 @@ unpowered = true
 LAB = {"nidaqmx": NI, "comedi": COMEDI, "ethercat": ETHERCAT}
 
 
-def built(scheme, text, safe=0.01):
+def built(scheme, text, safe=0.01, change=("", "")):
     files = loop_sources(
         make_computer(f"on_{scheme}"), safe={"command": safe}, drivers=[driver_file(scheme)],
         channels=read_channels_text(text),
     )  # fmt: skip
     files |= {name: (STUBS / name).read_text(encoding="utf-8") for name in FILES[scheme].split()}
+    if change[0]:
+        assert files["guard.c"].count(change[0]) == 1
+        files["guard.c"] = files["guard.c"].replace(*change)
     return build_program(files, f"{scheme}-loop", compiler(), extra=STRICT)
 
 
@@ -168,6 +171,7 @@ def test_a_board_by_nidaqmx(programs, board, table):
         assert loop.wait(20) == 0, loop.said
         rows, command, force, loose = rows_of(loop)
         assert "tells nothing of an emergency stop" not in loop.said
+        assert "limits of outputs" not in str(loop.ring.self_test["not_tried"])
     volts = np.array(words(board, "ao"))
     assert set(volts[:, 0]) == {0.0}, "the output that the test does not use is left alone"
     sent = np.array([*command, 0.01])  # `close` ends with the safe one
@@ -178,6 +182,22 @@ def test_a_board_by_nidaqmx(programs, board, table):
     assert np.ptp(command) > 1e-4
     enable = [int(row[1]) for row in words(board, "do")]
     assert enable == [0, *(rows["flags"] & 256 > 0).astype(int), 0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("if (run->stage == BL_INACTIVE || !run->commanded || bl", "if (!run->commanded || bl"),
+        ("BL_INACTIVE || !run->commanded || bl_channels", "BL_INACTIVE || bl_channels"),
+        ("bl_channels_refuse(run->wire, run->commands) == 0)", "1)"),
+        ("memcpy(run->commands, last,", "memcpy(run->from, last,"),
+        ("    run->commanded = run->given > run->given_before;", ""),
+    ],
+)
+def test_a_guard_of_outputs_without_a_condition_fails_the_self_test(change, board, table):
+    """What an output can give is tried at each start, where the link has channels."""
+    with pytest.raises(InputError, match="fails its self-test: 'command' "):
+        LoopProcess(built("nidaqmx", NI, change=change), options("nidaqmx", board), table)
 
 
 def test_a_board_by_comedi(programs, board, table):

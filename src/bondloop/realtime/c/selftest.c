@@ -1202,19 +1202,24 @@ static void try_own(const double *measured)
         return;
     }
     for (int sign = -1; sign <= 1; sign += 2)
-        for (long i = 0; i < own->commands; ++i)
-            for (int moves = 0; moves < 2; ++moves) {
+        for (long i = 0; i < own->commands; ++i) {
+            const bl_channel *output = &bl_lab.output[i];
+            for (int way = 0; way < 4; ++way) { /* commanded; its very first command; commanded nothing; not started */
                 own_active(1);
                 wire.fault = 0;
-                run->commanded = moves;
-                run->given = run->given_before + 1;
-                run->commands[i] = sign < 0 ? bl_lab.output[i].least - fmax(1.0, fabs(bl_lab.output[i].least))
-                                            : bl_lab.output[i].most + fmax(1.0, fabs(bl_lab.output[i].most));
+                run->commanded = way != 2;
+                run->given = run->given_before + (way != 1);
+                run->stage = way == 3 ? BL_INACTIVE : BL_ACTIVE;
+                run->commands[i] = sign < 0 ? output->least - fmax(1.0, fabs(output->least))
+                                            : output->most + fmax(1.0, fabs(output->most));
                 bl_guard_outputs(run, given);
-                check(moves ? is_tripped(BL_CAUSE_CONTROLLER_FAULT) && !run->by_tick && stays() : run->stage == BL_ACTIVE,
-                    moves ? "'%s' beyond what its channel gives did not trip, or was given out"
-                          : "'%s' tripped before anything was commanded", own->command_names[i]);
+                check(way < 2 ? is_tripped(BL_CAUSE_CONTROLLER_FAULT) && !run->by_tick && stays() && run->commanded == !way
+                              : segment->cause == BL_CAUSE_NONE,
+                    way < 2 ? "'%s' beyond what its channel gives did not trip, or was given out"
+                            : "'%s' tripped before anything was commanded",
+                    own->command_names[i]);
             }
+        }
 }
 
 /* Text in JSON; names of signals have no control characters. */
