@@ -37,7 +37,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants coverage-c lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
