@@ -661,7 +661,8 @@ def test_a_limit_that_is_tightened_counts_and_one_that_is_widened_is_refused():
 
 def test_the_result_is_in_the_run_file(tmp_path):
     """The record is made of what the loop itself wrote, not of what the session believes."""
-    run_realtime(watched(), 0.01, lock_step=True, record=tmp_path / "run.h5")
+    run = run_realtime(watched(), 0.01, lock_step=True, record=tmp_path / "run.h5")
+    assert run.self_test.startswith("passed, ")
     found = read_run(tmp_path / "run.h5").attributes["self_test"]
     assert (found["passed"], found["words"]) == (True, "")
     assert found["cases"] > 300
