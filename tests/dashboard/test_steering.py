@@ -274,7 +274,10 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
         for word in ("arm", "start"):
             assert "pre-flight" in talk.ask(word)["error"]
         assert loop.status().counts["mails"] == 0
-        texts = [item["text"] for item in talk.status["preflight"]]
+        texts = [item["text"] for item in talk.status["preflight"] if item["kind"] != "observed"]
+        observed = [item["text"] for item in talk.status["preflight"] if item["kind"] == "observed"]
+        assert observed == ["The safety layer has passed its self-test at this start"]
+        assert "cannot be ticked by hand" in talk.ask("tick", item=observed[0], ticked=True)["error"]
         assert texts[0].endswith("(the link does not report the emergency stop)")
         for wrong in ("no item of it", 0, None, ["a"]):
             assert "expected an item" in talk.ask("tick", item=wrong, ticked=True)["error"]
@@ -287,7 +290,7 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
             assert "done" in talk.ask(word)
         talk.state("safe")
         assert "done" in talk.ask("reset")
-        talk.until(lambda _: not any(item["by"] for item in talk.status["preflight"]))
+        talk.until(lambda _: not any(i["by"] for i in talk.status["preflight"] if i["text"] in texts))
         assert "pre-flight" in talk.ask("arm")["error"]
 
 
