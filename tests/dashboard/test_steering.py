@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
+from bondloop.realtime.segment_words import write_words
 from conftest import Near, Server
 
 pytestmark = pytest.mark.realtime
@@ -274,10 +275,22 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
         for word in ("arm", "start"):
             assert "pre-flight" in talk.ask(word)["error"]
         assert loop.status().counts["mails"] == 0
-        texts = [item["text"] for item in talk.status["preflight"] if item["kind"] != "observed"]
-        observed = [item["text"] for item in talk.status["preflight"] if item["kind"] == "observed"]
-        assert observed == ["The safety layer has passed its self-test at this start"]
-        assert "cannot be ticked by hand" in talk.ask("tick", item=observed[0], ticked=True)["error"]
+        # As a supervisor writes them: the check is observed then, and shown by the page alone.
+        write_words(
+            loop.segment, "session_words", {"check": {"passed": True, "verdict": "Run it"}, "items": ["A"]}
+        )
+        talk.until(lambda _: talk.status["preflight"][2]["missing"].endswith("under Prepare: Run it"))
+        check = talk.status["preflight"][2]["text"]
+        assert "cannot be ticked by hand" in talk.ask("tick", item=check, ticked=True)["error"]
+        with talking(server, name="bob") as viewer:
+            assert "only the operator" in viewer.ask("shown")["error"]
+        assert "done" in talk.ask("shown")
+        talk.until(lambda _: talk.status["preflight"][2]["evidence"] == "Run it")
+        by = talk.status["preflight"][2]["by"]
+        assert by.startswith("tester (")
+        assert by.endswith("), on the page")
+        texts = [item["text"] for item in talk.status["preflight"] if item["kind"] == "confirmed"]
+        assert texts[-1] == "A"
         assert texts[0].endswith("(the link does not report the emergency stop)")
         for wrong in ("no item of it", 0, None, ["a"]):
             assert "expected an item" in talk.ask("tick", item=wrong, ticked=True)["error"]

@@ -57,6 +57,7 @@ def test_what_was_set_in_the_loop_can_be_rehearsed_to_the_last_bit(test, tmp_pat
     )  # fmt: skip
     threads[0].join()
     assert run.completed
+    assert (run.operator, run.preflight) == ("ada", []), "a model needs no list"
     events = read_events(tmp_path / "run.h5")
     sets = {}
     for kind, step, name, value, refused in zip(

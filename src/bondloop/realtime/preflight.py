@@ -141,7 +141,10 @@ class Preflight:
     def look(self) -> None:
         """Take in what the loop has written since the last look."""
         with self._lock:
-            blocks = list(self.ring.blocks(BLOCK))
+            watches = self.needed and self.ring.state in ("unconfigured", "inactive")
+            blocks = list(self.ring.blocks(BLOCK)) if watches else []
+            if not watches:  # what comes before the next reset counts for nothing
+                self.ring.cursor = self.ring.written
             resets = [e.cycle for e in self._log.events() if e.kind == "reset" and not e.refused]
             run = int(self.segment.header["run"][0])
             if resets or run != self._run:
