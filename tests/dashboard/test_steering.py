@@ -303,7 +303,9 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
             assert "done" in talk.ask(word)
         talk.state("safe")
         assert "done" in talk.ask("reset")
-        talk.until(lambda _: not any(i["by"] for i in talk.status["preflight"] if i["text"] in texts))
+        talk.until(
+            lambda _: not any(i["by"] for i in talk.status["preflight"] if i["text"] in (check, *texts))
+        )
         assert "pre-flight" in talk.ask("arm")["error"]
 
 
