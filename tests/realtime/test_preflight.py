@@ -22,12 +22,13 @@ from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
 from bondloop.realtime.interface import measured_names
-from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, STOP, Item
+from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, SELF_TEST, STOP, Item
 from bondloop.realtime.session import prepare
 from bondloop.report import write_report
 from bondloop.safety import Interlock
 
 soon = partial(until, seconds=15.0)
+SEEN = (STOP, AT_REST, CHECK, RECORD, SELF_TEST)
 PLACE = "measured.displacement[1]"
 
 
@@ -147,7 +148,7 @@ def test_what_was_observed_and_who_confirmed_what_is_in_the_run_file(session, tm
         assert (
             before.missing == "press the emergency stop at the rig and release it; the loop has not seen it"
         )
-        for text in (STOP, AT_REST, CHECK, RECORD):
+        for text in SEEN:
             with pytest.raises(InputError, match="cannot be ticked by hand"):
                 preflight.tick(text, True, "ada")
         with pytest.raises(InputError, match="expected an item of the pre-flight list"):
@@ -177,11 +178,14 @@ def test_what_was_observed_and_who_confirmed_what_is_in_the_run_file(session, tm
     assert run.operator == "carl"
     assert Run.load(tmp_path / "run.h5").preflight == run.preflight
     texts = [i["text"] for i in run.preflight]
-    assert (texts[:4], texts[-6:]) == ([STOP, AT_REST, CHECK, RECORD], list(ITEMS))
+    assert texts == [*SEEN, *ITEMS]
     by = {i["text"]: (i["kind"], i["by"]) for i in run.preflight}
     assert by[STOP] == by[AT_REST] == ("observed", "the loop")
     assert by[CHECK] == ("observed", "ada")
     assert by[RECORD] == ("observed", "the supervisor")
+    assert by[SELF_TEST] == ("observed", "the loop")
+    assert run.self_test.startswith("passed, ")
+    assert f"{run.record.attributes['self_test']['cases']} cases" in run.self_test
     assert by[ITEMS[0]] == ("confirmed", "bob")
     assert by[ITEMS[5]] == ("confirmed", "ada")
     stop = next(i for i in run.preflight if i["text"] == STOP)
@@ -333,12 +337,19 @@ def test_the_list_of_the_laboratory_at_the_terminal(test, tmp_path, capsys):
     assert "waiting: press the emergency stop at the rig and release it" in capsys.readouterr().err
     assert run.operator == "dora"
     texts = [i["text"] for i in run.preflight]
-    assert (texts[:4], texts[-2:]) == ([STOP, AT_REST, CHECK, RECORD], LAB)
+    assert texts == [*SEEN, *LAB]
     assert {i["by"] for i in run.preflight if i["kind"] == "confirmed"} == {"dora"}
     assert next(i["by"] for i in run.preflight if i["text"] == CHECK) == "dora, at the terminal"
     assert run.record.description["channels"]["preflight"] == LAB
     page = write_report(tmp_path / "run.h5", check=False)
-    for words in ("Operator: dora.", STOP, "pressed at ", *LAB, "the supervisor"):
+    for words in (
+        "Operator: dora.",
+        "Self-test of the safety layer at the start: passed, ",
+        STOP,
+        "pressed at ",
+        *LAB,
+        "the supervisor",
+    ):
         assert words in page, words
     assert "There was" not in page
 

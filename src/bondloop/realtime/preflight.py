@@ -247,16 +247,14 @@ class Preflight:
         at = in_utc(float(record.get("at", 0.0)))
         return Item(RECORD, OBSERVED, "the supervisor", at, f"{record.get('file')}, {room}")
 
-    def _self_test(self) -> list[Item]:
-        found = getattr(self.ring, "self_test", None)
+    def _self_test(self) -> Item:
+        found = self.ring.self_test
         if not found:
-            return []
+            return Item(f"{SELF_TEST} (the loop reports none)")
         if found.get("passed") is not True:
-            return [
-                Item(SELF_TEST, OBSERVED, missing=f"it has failed: {found.get('words')}; build the loop anew")
-            ]
-        evidence = f"{found.get('cases')} cases"
-        return [Item(SELF_TEST, OBSERVED, "the loop", in_utc(self._attached), evidence)]
+            missing = f"it has failed: {found.get('words')}; build the loop anew"
+            return Item(SELF_TEST, OBSERVED, missing=missing)
+        return Item(SELF_TEST, OBSERVED, "the loop", in_utc(self._attached), f"{found.get('cases')} cases")
 
     # ------------------------------------------------------------- the list
 
@@ -265,7 +263,7 @@ class Preflight:
         with self._lock:
             session = read_words(self.segment, "session_words")
             observed = [self._stop(), self._rest(), self._check(session), self._record(session)]
-            observed += self._self_test()
+            observed.append(self._self_test())
             listed = [*observed, *(Item(str(text)) for text in session.get("items") or ITEMS)]
             return [item if item.kind == OBSERVED else self._with_name(item) for item in listed]
 
