@@ -1,5 +1,6 @@
 """The page's stop: a process that answers whatever becomes of the page's server."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -16,6 +17,7 @@ from two_halves import until
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import talking
 
+from bondloop.dashboard.stop_server import _listening
 from conftest import Server
 
 pytestmark = [pytest.mark.realtime]
@@ -153,6 +155,7 @@ def test_a_token_is_demanded_where_the_page_demands_one(loop, tmp_path):
         b'"' * 1000,
         b"[" * 1000,
         b'{"name": "\\u0000\\ud800"}',
+        b'{"badge": "\\ud800"}',
         b"\xff" * 9,
     ],
 )
@@ -212,3 +215,19 @@ def test_the_command_line_needs_no_page(loop):
     done = subprocess.run([*words, loop.name], capture_output=True, text=True, check=True)
     assert f"stop {loop.name}: confirmed after " in done.stdout
     loop.wait(60)
+
+
+@pytest.mark.parametrize(("host", "there"), [("127.0.0.1", ("127.0.0.1",)), ("::", ("127.0.0.1", "::1"))])
+@pytest.mark.parametrize("port", [0, 65536])
+def test_it_listens_where_the_page_does(host, there, port):
+    """At any port where the page has the last; by both families of addresses where the page does."""
+    with contextlib.ExitStack() as ending:
+        try:
+            with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+                pass
+        except OSError:
+            pytest.skip(f"this machine has no {host}")
+        listener = _listening({"host": host, "port": port}, ending)
+        for name in there:
+            with socket.create_connection((name, listener.getsockname()[1]), 60):
+                pass

@@ -2,7 +2,9 @@
 
 import os
 import pty
+import select
 import termios
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,41 @@ def test_other_keys_do_nothing(loop, terminal):
         already = loop.ring.written
         until(lambda: loop.ring.written > already + 50)
         assert loop.ring.state == "active"
+    loop.stop()
+    loop.wait(60)
+
+
+def test_in_the_background_keys_are_the_shells(loop, terminal, monkeypatch):
+    ours, theirs = terminal
+    with stop_keys(loop.name, theirs):
+        monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp() + 1)
+        os.write(ours, b" trs")
+        already = loop.ring.written
+        until(lambda: loop.ring.written > already + 500)
+        assert loop.ring.state == "active"
+        assert select.select([theirs], [], [], 0)[0], "they were not taken from the shell"
+        os.set_blocking(theirs, False)
+        os.read(theirs, 64)
+        monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp())
+        os.write(ours, b"r")
+        until(lambda: loop.ring.state == "safe")
+        monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp() + 1)
+        shell = termios.tcgetattr(theirs)
+    assert termios.tcgetattr(theirs) == shell, "nor is the terminal set behind its back"
+    loop.stop()
+    loop.wait(60)
+
+
+def test_a_terminal_that_is_closed_takes_nothing_with_it(loop, terminal, monkeypatch):
+    ours, theirs = terminal
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    with stop_keys(loop.name, theirs):
+        os.dup2(os.open(os.devnull, os.O_RDWR), ours)
+        already = loop.ring.written
+        until(lambda: loop.ring.written > already + 500)
+        assert loop.ring.state == "active"
+    assert not failed
     loop.stop()
     loop.wait(60)
 

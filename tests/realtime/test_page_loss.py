@@ -53,6 +53,33 @@ def test_a_page_that_is_not_there_or_has_left_is_not_missed(beats):
     assert told == []
 
 
+@pytest.mark.parametrize(("then", "completed"), [("retreat", False), ("report", True)])
+def test_a_page_that_stood_still_before_the_start_is_not_forgotten(then, completed):
+    test = gawthrop_two_actuators.test().replaced(gap=60.0, page_loss=then)
+    made = prepare(test, 1.0, options={"retreat": 0.05, "supervisor": 60.0, "arm": True})
+    consoles, done = [], []
+
+    def live(now):
+        console = consoles[0]
+        if not done:
+            console.beat_page()
+            done.append("beat")
+        elif done == ["beat"] and now.trouble:  # another console starts it all the same
+            console.arm("ada")
+            console.start("ada")
+            done.append("started")
+        if now.state == "safe":
+            console.stop("ada")
+
+    run = made.run(live=live, started=lambda segment: consoles.append(Console.attach(segment)))
+    consoles[0].close()
+    assert run.completed == completed
+    notes = [n for n in run.record.attributes["notes"] if "page" in n]
+    assert [n.endswith("goes to its safe position and waits") for n in notes] == [False] + [True] * (
+        not completed
+    )
+
+
 def test_it_is_part_of_the_test():
     test = gawthrop_two_actuators.test().replaced(page_loss="retreat")
     assert load_text(test.to_toml()).test.page_loss == "retreat"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import select
 import threading
 import time
@@ -421,3 +422,30 @@ def test_a_test_that_a_program_starts_has_no_list_and_the_report_says_so(test, t
     assert "nobody confirmed anything" in write_report(tmp_path / "run.h5", check=False)
     assert "nobody confirmed" not in write_report(test.run(0.05), check=False)
     assert "There was none: this was a rehearsal" in write_report(test.run(0.05), check=False)
+
+
+def test_what_was_typed_before_a_question_does_not_answer_it(session):
+    ours, theirs = pty.openpty()
+
+    def act(console, _):
+        with os.fdopen(theirs, encoding="utf-8") as answers:
+            terminal = TerminalList("ada", answers=answers)
+            preflight = console.preflight
+
+            def confirmed():
+                preflight.look()
+                assert not terminal(preflight)
+                return [i.text for i in preflight.items() if i.kind == "confirmed" and i.by]
+
+            os.write(ours, b"y\ny\ny\n")  # pasted, or meant for another program
+            for _ in range(5):
+                assert confirmed() == []
+            os.write(ours, b"y\n")
+            soon(lambda: confirmed() == [ITEMS[0]])
+            confirmed()  # asks for the next
+            os.write(ours, b"n\n")
+            with pytest.raises(InputError, match="not confirmed, so nothing was started"):
+                soon(lambda: not confirmed())
+
+    session(act)
+    os.close(ours)

@@ -1,15 +1,18 @@
 """Trip, retreat and stop need no lock, no mailbox and no memory that another process could take away."""
 
 import fcntl
+import getpass
 import os
 import subprocess
 import sys
 
 import pytest
+import typer
 from two_halves import LoopOptions, until
 
+from bondloop.cli.stop import stop
 from bondloop.errors import InputError
-from bondloop.realtime import Console, LoopProcess
+from bondloop.realtime import Console, LoopProcess, stop_requests
 from bondloop.realtime.stop_requests import (
     FOLDER,
     REQUESTS,
@@ -97,3 +100,46 @@ def test_what_is_refused_is_told(loop):
         assert "makes no sense" in ticket.refused
         assert console.stop("ada").wait(60)
         loop.wait(60)
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_what_is_no_loop_is_not_written_to(tmp_path, kind):
+    path = tmp_path / "run.h5"
+    path.write_bytes(bytes(range(250)))
+    path.chmod(0o600)
+    (answer,) = request_all([str(path)], kind)
+    assert (answer.confirmed, answer.missing) == (False, True)
+    assert path.read_bytes() == bytes(range(250))
+
+
+@pytest.mark.parametrize(("strangers", "code"), [(True, 1), (False, None)])
+def test_loops_of_others_are_not_passed_over(tmp_path, monkeypatch, capsys, strangers, code):
+    monkeypatch.setattr(stop_requests, "FOLDER", tmp_path)
+    for name in ("bondloop-1-loop", "bondloop-link-2"):
+        (tmp_path / name).write_bytes(b"BLRING02")
+    if strangers:
+        own = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    try:
+        stop()
+        found = None
+    except typer.Exit as end:
+        found = end.exit_code
+    assert found == code
+    said = capsys.readouterr()
+    assert said.out == "no loop of yours runs on this machine\n"
+    expected = "NOT STOPPED, for other users own them: bondloop-1-loop; press the emergency stop\n"
+    assert said.err == (expected if strangers else "")
+
+
+def test_a_user_without_a_name_may_stop(loop, monkeypatch, capsys):
+    def unknown():
+        raise KeyError(os.getuid())
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    stop([loop.name])
+    assert "confirmed after" in capsys.readouterr().out
+    loop.wait(60)
+    with Console(loop.segment) as console:
+        (event,) = [e for e in console.events() if e.kind == "stop"]
+    assert event.who == f"user {os.getuid()} at a terminal"

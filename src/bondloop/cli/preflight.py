@@ -102,6 +102,7 @@ class TerminalList:
         assert self._answers is not None
         if item.text not in self._said:
             self._said.add(item.text)
+            _forget_typed(self._answers)
             print(f"[{number}/{count}] {item.text}? [y/n] ", end="", file=sys.stderr, flush=True)
         if not select.select([self._answers], [], [], 0)[0]:
             return
@@ -115,3 +116,11 @@ def user_name() -> str:
     with contextlib.suppress(OSError, KeyError):
         return getpass.getuser()
     return ""
+
+
+def _forget_typed(answers: TextIO) -> None:
+    """Drop what was typed or pasted before a question was there: it answers another."""
+    if answers.isatty():
+        import termios  # not on Windows, which runs no loop
+
+        termios.tcflush(answers, termios.TCIFLUSH)

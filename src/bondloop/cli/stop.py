@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import getpass
+import os
+import sys
 from typing import Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.preflight import user_name
 from bondloop.errors import InputError
-from bondloop.realtime.stop_requests import Request, Requested, living_loops, request_all
+from bondloop.realtime.stop_requests import Request, Requested, living_loops, others_loops, request_all
 
 __all__ = ["stop"]
 
@@ -39,16 +41,21 @@ def stop(
         raise InputError("--trip and --retreat exclude each other; give one of them, or none to stop")
     kind: Request = "trip" if trip else "retreat" if retreat else "stop"
     wanted = loops or living_loops()
-    found = request_all(wanted, kind, f"{getpass.getuser()} at a terminal")
+    who = user_name() or f"user {os.getuid()}"
+    found = request_all(wanted, kind, f"{who} at a terminal")
     failed = [r for r in found if not r.confirmed]
+    others = [] if found else others_loops()
     if as_json:
         print_json({"request": kind, "loops": [vars(r) for r in found]})
     elif not found:
-        print("no loop runs on this machine")
+        print("no loop of yours runs on this machine")
     else:
         for r in found:
             print(f"{kind} {r.loop}: {_outcome(r)}")
-    if failed:
+    if others:
+        names = ", ".join(others)
+        print(f"NOT STOPPED, for other users own them: {names}; press the emergency stop", file=sys.stderr)
+    if failed or others:
         raise typer.Exit(1)
 
 

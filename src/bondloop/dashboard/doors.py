@@ -60,7 +60,7 @@ def shown_name(name: str, badge: str) -> str:
     >>> shown_name("ada", "0123456789abcdef")
     'ada (9f9f)'
     """
-    mark = hashlib.sha256(badge.encode()).hexdigest()[:4]
+    mark = hashlib.sha256(badge.encode(errors="replace")).hexdigest()[:4]
     plain = "".join(c for c in name if c.isprintable()).strip().encode()[:24].decode(errors="ignore")
     return f"{plain or 'browser'} ({mark})"
 

@@ -77,7 +77,7 @@ class Hub:
     async def run(self) -> None:
         """Watch the loop and the crew until cancelled."""
         self.log.add("server", "the server has started")
-        gauging = asyncio.create_task(self._gauge())
+        beside = [asyncio.create_task(part()) for part in (self._gauge, self._keep_stop)]
         try:
             while True:
                 try:
@@ -86,7 +86,8 @@ class Hub:
                     self.complain(f"{type(error).__name__}: {error}")
                 await asyncio.sleep(LOOK)
         finally:
-            gauging.cancel()
+            for part in beside:
+                part.cancel()
 
     async def _gauge(self) -> None:
         """Ask again and again how near the limits are and how well the rig follows."""
@@ -102,6 +103,16 @@ class Hub:
                         self.complain(f"the samples of the loop: {error}")
                     await asyncio.sleep(SEARCH)
             await asyncio.sleep(GAUGES)
+
+    async def _keep_stop(self) -> None:
+        """Start the page's stop again where it has ended; in a thread, for a start may take its time."""
+        while self.stop is not None:
+            try:
+                if await asyncio.to_thread(self.stop.keep):
+                    self.log.add("server", "the page's stop had ended; it was started again")
+            except Exception as error:  # noqa: BLE001 - as above
+                self.complain(f"the page's stop does not start: {error}")
+            await asyncio.sleep(SEARCH)
 
     def complain(self, text: str) -> None:
         """Note a trouble of the server's own, once.
@@ -120,8 +131,6 @@ class Hub:
             self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
         if self._is_due("search", SEARCH):
             self._search()
-            if self.stop is not None and self.stop.keep():
-                self.log.add("server", "the page's stop had ended; it was started again")
         self._mind_rehearsal()
         if self.attached is not None:
             self.attached.console.beat_page()

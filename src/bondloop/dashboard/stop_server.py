@@ -17,15 +17,17 @@ import json
 import os
 import resource
 import select
+import socket
 import ssl
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondloop.dashboard.doors import Doors, shown_name
+from bondloop.dashboard.server import listening
 from bondloop.errors import InputError
 from bondloop.realtime.stop_requests import REQUESTS, Request, Requests, living_loops
 
@@ -241,17 +243,12 @@ class StopProcess:
             self._process.stdin.close()
 
 
-async def _listening(
-    stop: StopServer, given: Mapping[str, object], tls: ssl.SSLContext | None
-) -> asyncio.Server:
-    """Listen at the port that is wanted, or, where another keeps it, at any that is free."""
-    about: dict[str, object] = {"ssl": tls, "limit": LONGEST_HEAD, "backlog": 256}
-    if tls is not None:
-        about["ssl_handshake_timeout"] = ARRIVAL
+def _listening(given: Mapping[str, Any], ending: contextlib.ExitStack) -> socket.socket:
+    """Listen as the page does: at the port that is wanted, or at any where another keeps it."""
     try:
-        return await asyncio.start_server(stop.serve, given["host"], given["port"], **about)  # type: ignore[arg-type]
-    except OSError:
-        return await asyncio.start_server(stop.serve, given["host"], 0, **about)  # type: ignore[arg-type]
+        return ending.enter_context(listening(given["host"], given["port"]))
+    except (InputError, OverflowError):  # the next after the last port is none
+        return ending.enter_context(listening(given["host"], 0))
 
 
 async def _main() -> None:
@@ -263,14 +260,19 @@ async def _main() -> None:
     stop = StopServer(
         Doors(given["host"], 0, given["token"], tls is not None, given["page_port"]), given["only"]
     )
-    server = await _listening(stop, given, tls)
-    port = server.sockets[0].getsockname()[1]
-    stop.doors = Doors(given["host"], port, given["token"], tls is not None, given["page_port"])
-    sys.stdout.write(f"ready {port}\n")
-    sys.stdout.flush()
-    await _orphaned()
-    while stop._loops(""):
-        await asyncio.sleep(ORPHANED)
+    about: dict[str, Any] = {"ssl": tls, "limit": LONGEST_HEAD, "backlog": 256}
+    if tls is not None:
+        about["ssl_handshake_timeout"] = about["ssl_shutdown_timeout"] = ARRIVAL
+    with contextlib.ExitStack() as ending:
+        listener = _listening(given, ending)
+        port = listener.getsockname()[1]
+        stop.doors = Doors(given["host"], port, given["token"], tls is not None, given["page_port"])
+        _server = await asyncio.start_server(stop.serve, sock=listener, **about)
+        sys.stdout.write(f"ready {port}\n")
+        sys.stdout.flush()
+        await _orphaned()
+        while stop._loops(""):
+            await asyncio.sleep(ORPHANED)
 
 
 async def _orphaned() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import sys
 import termios
 import threading
@@ -17,6 +18,8 @@ __all__ = ["KEYS", "stop_keys"]
 
 KEYS: dict[bytes, Request] = {b" ": "trip", b"t": "trip", b"r": "retreat", b"s": "stop"}
 """By the letter; the space bar is the one that is found without looking."""
+BEHIND = 0.1
+"""Seconds between looks whether the process has come back to the foreground."""
 
 
 @contextlib.contextmanager
@@ -34,7 +37,7 @@ def stop_keys(loop: str, file: int | None = None) -> Iterator[bool]:
     """
     source = _standard_input() if file is None else file
     # In the background keys are another program's.
-    if source < 0 or not os.isatty(source) or os.tcgetpgrp(source) != os.getpgrp():
+    if source < 0 or not os.isatty(source) or not _in_front(source):
         yield False
         return
     with opened(FOLDER / loop, writable=True) as segment:
@@ -50,7 +53,9 @@ def stop_keys(loop: str, file: int | None = None) -> Iterator[bool]:
         finally:
             os.write(mouth, b".")
             thread.join()
-            termios.tcsetattr(source, termios.TCSANOW, before)
+            if _in_front(source):  # else the terminal is the shell's, which has restored it
+                with contextlib.suppress(termios.error):  # it was closed just now
+                    termios.tcsetattr(source, termios.TCSANOW, before)
             os.close(ears)
             os.close(mouth)
 
@@ -62,12 +67,30 @@ def _standard_input() -> int:
         return -1
 
 
+def _in_front(source: int) -> bool:
+    """Whether this process is in the foreground of a terminal that is still there."""
+    try:
+        return os.tcgetpgrp(source) == os.getpgrp()
+    except OSError:  # it was closed
+        return False
+
+
 def _listen(source: int, ears: int, segment: int) -> None:
+    # Reading in the background (Ctrl-Z, bg) would stop this whole process, and the heartbeat with it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTIN])
+    behind = False
     while True:
-        ready, _, _ = select.select([source, ears], [], [])
+        ready, _, _ = select.select([ears] if behind else [source, ears], [], [], BEHIND if behind else None)
         if ears in ready:
             return
-        pressed = os.read(source, 64)
+        behind = not _in_front(source)
+        if behind or source not in ready:
+            continue
+        try:
+            pressed = os.read(source, 64)
+        except OSError:  # it went to the background, or was closed
+            behind = True
+            continue
         if not pressed:
             return
         for key in pressed.lower():

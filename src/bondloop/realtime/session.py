@@ -519,15 +519,16 @@ class _PageWatch:
     def __init__(self, then: str) -> None:
         self.words = ""
         self.notes: list[str] = []
-        self._then = then
+        self._then, self._retreats = then, False
 
     def look(self, loop: LoopProcess) -> None:
-        """Look once; what is found is noted when it begins."""
+        """Look once; what is found is noted when it begins, and where a loop was started in spite of it."""
         silent = page_silence(int(loop.segment.header["page_ns"][0]), time.monotonic_ns())
-        if silent and not self.words:
-            retreats = self._then == "retreat" and loop.ring.state == "active"
-            if retreats:
-                loop.mailbox.retreat("supervisor")
+        before = self._retreats
+        self._retreats = retreats = bool(silent) and self._then == "retreat" and loop.ring.state == "active"
+        if retreats:
+            loop.mailbox.retreat("supervisor")
+        if silent and (not self.words or (retreats and not before)):
             then = ", so the rig goes to its safe position and waits" if retreats else ""
             at = max(loop.status().steps - 1, 0) * loop.ring.period
             self.notes.append(f"the operator's page stood still at t = {at:.4g} s{then}")

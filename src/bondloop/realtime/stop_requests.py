@@ -32,6 +32,7 @@ __all__ = [
     "living_loops",
     "name_bytes",
     "opened",
+    "others_loops",
     "process_lives",
     "request",
     "request_all",
@@ -171,6 +172,27 @@ def counts(file: int, kind: Request) -> tuple[int, int]:
     return int(given), int(heard)
 
 
+def _loop_file(loop: str) -> BinaryIO:
+    """Open a loop's segment for a request; nothing else is written to, whatever name was given."""
+    file = opened(FOLDER / loop, writable=True)
+    if os.pread(file.fileno(), len(MAGIC), 0) != MAGIC:
+        file.close()
+        raise InputError(f"{loop} is not the telemetry segment of a loop; expected a name of `living_loops`")
+    return file
+
+
+def others_loops() -> list[str]:
+    """Return the names of the segments of other users' loops: whether they run only these can tell."""
+    names = []
+    for path in sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else ():
+        with contextlib.suppress(OSError):
+            about = path.lstat()
+            is_other = stat.S_ISREG(about.st_mode) and about.st_uid != os.geteuid()
+            if is_other and not path.name.startswith(f"{PREFIX}link-"):
+                names.append(path.name)
+    return names
+
+
 def living_loops() -> list[str]:
     """Return the names of the segments of this user's loops that are running on this machine."""
     living = []
@@ -227,7 +249,7 @@ class Requests:
         for loop in loops:
             self._known[loop] = Requested(loop, False, 0.0, missing=True)
             with contextlib.suppress(OSError, InputError):
-                file = opened(FOLDER / loop, writable=True)
+                file = _loop_file(loop)
                 self._waiting[loop] = file, request(file.fileno(), kind, who)
 
     def look(self) -> bool:
