@@ -80,3 +80,14 @@ def test_a_run_that_meets_the_earthquake_is_judged_as_before(filtered):
         run = shaken(ground).run(8.0)
         assert "hardly moved" not in run.verdict
         assert all(finding.measure != "excitation" for finding in run.judgement)
+
+
+@pytest.mark.parametrize(("frequency", "fast"), [(249.9, False), (250.0, True), (3.0, False), (497.0, True)])
+def test_an_excitation_too_fast_for_its_samples_is_not_praised(frequency, fast):
+    """At 500 Hz: 497 Hz would run as 3 Hz."""
+    test = shaken(bl.signals.Sine(0.01, frequency=frequency))
+    run, found = test.run(1.0), test.check(1.0)
+    words = f"goes up to {frequency:.4g} Hz, and samples every 0.002 s show it as a slower one"
+    assert (words in run.verdict) == fast
+    assert (words in str(found)) == fast
+    assert ("the excitation is too fast for its samples" in found.verdict) == fast

@@ -267,6 +267,15 @@ def test_words_json_and_figure(tmp_path):
     assert (tmp_path / "check.png").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize(("frequency", "fast"), [(249.0, False), (251.0, True)])
+def test_an_excitation_too_fast_for_the_steps_is_told(frequency, fast):
+    """Half of 1/2 ms; the drawn test 4257 had 1.4 steps in a period, and was said to be fit to run."""
+    found = check(stepped(excitation={"lower": Sine(1.0, frequency=frequency)}), 0.1, suggest=False)
+    short = "the excitation is too fast for its samples"
+    assert [f.vain for f in found.findings if f.short == short] == [True] * fast
+    assert (short in found.verdict) == fast
+
+
 # ------------------------------------------------------------------ against the runs
 
 

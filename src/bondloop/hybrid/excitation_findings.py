@@ -1,4 +1,4 @@
-"""Whether the excitation did anything in the time that was run."""
+"""Whether the excitation did anything in the time that was run, and whether its samples show it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondloop.program.signals import Signal, signal_from
 if TYPE_CHECKING:
     from bondloop.records import Record
 
-__all__ = ["excitation_findings"]
+__all__ = ["excitation_findings", "undersampled"]
 
 HARDLY = 0.01
 """Share of its peak below which an excitation hardly moves: a response to it says nothing of the rest."""
@@ -23,7 +23,9 @@ MOST_SAMPLES = 200_000
 
 
 def excitation_findings(record: Record) -> Iterator[Finding]:
-    """Yield one finding where every excitation of a run has its strong part after the end of the run.
+    """Yield a finding for each excitation that is too fast for its samples, and one where all come too late.
+
+    Late is an excitation that has its strong part after the end of the run.
 
     Parameters
     ----------
@@ -33,6 +35,13 @@ def excitation_findings(record: Record) -> Iterator[Finding]:
     if not len(record):
         return
     end, quiet = float(record.time[-1]), []
+    rate = record.description.get("rate")
+    if isinstance(rate, float) and rate > 0:
+        for name, signal in _signals(record.description):
+            text = None if signal is None else undersampled(signal, 1 / rate)
+            if text is not None:
+                words = f"The excitation '{name}' {text}."
+                yield Finding("excitation's sampling", float("nan"), Grade.NOT_AT_ALL, words)
     for name, signal in _signals(record.description):
         silence = None if signal is None else _silence(signal, end)
         if silence is None:
@@ -46,6 +55,23 @@ def excitation_findings(record: Record) -> Iterator[Finding]:
             f"earlier with {_earlier(begin, first, last, end)}."
         )
         yield Finding("excitation", share, Grade.NOT_AT_ALL, words)
+
+
+def undersampled(signal: Signal, period: float) -> str | None:
+    """Return what is wrong with samples of a signal; None where they show its frequencies.
+
+    >>> from bondloop.program.signals import Sine
+    >>> undersampled(Sine(1, frequency=4), 0.125)
+    'goes up to 4 Hz, and samples every 0.125 s show it as a slower one; take a step shorter than 0.125 s'
+    >>> undersampled(Sine(1, frequency=4), 0.1249)
+    """
+    highest = signal.highest_frequency
+    if highest is None or 2 * highest * period * (1 + 1e-12) < 1:
+        return None
+    return (
+        f"goes up to {highest:.4g} Hz, and samples every {period:.4g} s show it as a slower one; "
+        f"take a step shorter than {0.5 / highest:.4g} s"
+    )
 
 
 def _earlier(begin: float, first: float, last: float, end: float) -> str:

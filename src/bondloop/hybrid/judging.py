@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.actuator_findings import asked_of_actuators, too_small
+from bondloop.hybrid.excitation_findings import undersampled
 from bondloop.hybrid.finding import Finding, multiple, percent
 from bondloop.safety import cause_words
 
@@ -67,6 +68,7 @@ def judged(
         *stability,
         *_dry(check, test),
         *_length(test, seconds),
+        *_sampled(test),
         *_rising(check, test),
         *_method(check),
         *_near(check, test),
@@ -101,6 +103,13 @@ def _length(test: Checkable, seconds: float) -> list[Finding]:
         return []
     text = f"the check is for {seconds:g} s, and there is news in the excitation until {last:g} s"
     return [Finding("care", text, text)]
+
+
+def _sampled(test: Checkable) -> list[Finding]:
+    """Say so where an excitation is too fast for the steps of the test: it would run with another one."""
+    texts = [text for s in test.signals if (text := undersampled(s, test.period)) is not None]
+    short = "the excitation is too fast for its samples"
+    return [Finding("care", f"the excitation {text}", short, vain=True) for text in texts]
 
 
 def _rising(check: Check, test: Checkable) -> list[Finding]:
