@@ -10,6 +10,7 @@ and change, so that an edit elsewhere changes nothing of it.
 import argparse
 import ast
 import concurrent.futures
+import functools
 import hashlib
 import itertools
 import json
@@ -64,6 +65,12 @@ CHECKS_OF_PACKETS = (
 """Functions of link_udp.c that judge packets; the rest of it sends them."""
 
 
+@functools.cache
+def source(file):
+    """Return the text of a file as it was when the mutants were drawn."""
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A change, told by the line it is in: `change` is what stands there instead of what."""
@@ -80,7 +87,7 @@ class Mutant:
         return f"{self.file}: {self.line}\n    {self.change}"
 
     def text(self):
-        whole = (ROOT / self.file).read_text(encoding="utf-8")
+        whole = source(self.file)
         return whole[: self.start] + self.new + whole[self.end :]
 
     def makes_sense(self):
@@ -100,7 +107,7 @@ class Mutant:
 
 def mutants_of(path):
     """Return all mutants of a file."""
-    text = path.read_text(encoding="utf-8")
+    text = source(path.relative_to(ROOT).as_posix())
     made = (python_mutants if path.suffix == ".py" else c_mutants).mutants(text)
     if path.name == "link_udp.c":
         made = [m for m in made if _function(text, m[0]) in CHECKS_OF_PACKETS]
@@ -186,12 +193,11 @@ class Workplace:
 
     def judge(self, mutant):
         """Return by what a mutant was found; nothing if it survived."""
-        original = (ROOT / mutant.file).read_text(encoding="utf-8")
         self.write(mutant.file, mutant.text())
         try:
             return next((found for tests in tests_of(mutant.file) if (found := self.run(tests))), "")
         finally:
-            self.write(mutant.file, original)
+            self.write(mutant.file, source(mutant.file))
 
 
 def equivalents(all_mutants):
