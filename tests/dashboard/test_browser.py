@@ -154,7 +154,7 @@ def test_a_rehearsal_from_the_page_to_its_replay(opened, runs):  # noqa: PLR0915
         page.keyboard.press("Escape")
         for each in (page, viewer):
             state(each, "tripped")
-            assert "the operator asked for it" in each.inner_text("#cause")
+            assert "tripped by hand" in each.inner_text("#cause")
         until(page, "document.getElementById('cause').innerText.includes('Reset')")
         assert page.is_disabled("[data-do=start]")
         do(page, "reset")

@@ -56,7 +56,7 @@ class GrowingRun:
     description, attributes, meanings
         As in `Record`; the attributes can be replaced later.
     words
-        What the numbers of a cycle mean, by name: ``{"cause": {9: "the operator asked for it"}}``.
+        What the numbers of a cycle mean, by name: ``{"cause": {9: "tripped by hand"}}``.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ _WORDS = {
     Cause.POWER: "the power discrepancy at the interface stayed beyond its threshold",
     Cause.NOT_A_NUMBER: "a measured value or a command was infinite or not a number",
     Cause.STALE: "a measured value stayed the same to the last bit for too long",
-    Cause.OPERATOR: "the operator asked for it",
+    Cause.OPERATOR: "tripped by hand",
     Cause.LINK_LOST: "the link to the rig was lost",
     Cause.OVERRUN: "a tick took longer than its period",
     Cause.SUPERVISOR_LOST: "the supervising program no longer answered",

@@ -93,7 +93,7 @@ export class Steering {
     }
     place("trip").disabled = !running || !(this.link.open || this.direct.ready);
     place("trip").title = "Bring the rig to its safe state at once; anybody may";
-    place("direct").textContent = this.direct.ready ? "stop: direct" : "stop: by the server only";
+    place("direct").textContent = this.direct.ready ? "● direct to the loop" : "○ by the server only";
     place("direct").dataset.ready = String(this.direct.ready);
     place("span-set").disabled = place("span").disabled = !this.operator || this.link.silent || !running || !known.has("excitation.hold");
     place("rehearse-start").disabled = !this.operator || running || Boolean(this.status?.rehearsal);
