@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,29 @@ def test_a_run_file_is_shown(bondloop, tmp_path):
     assert "ended: completed: finished 51 steps" in told.stdout
     found = json.loads(bondloop("show", tmp_path / "run.h5", "--json").stdout)
     assert found["run"]["verdict"] == run.verdict
+
+
+def test_of_a_machine_it_is_shown_who_confirmed_what(bondloop, tmp_path):
+    run = papers.find("gawthrop-three-mass").load().test().run(0.05)
+    items = [
+        {"text": "The rig is at rest", "kind": "observed", "by": "the loop", "at": "", "evidence": ""},
+        {"text": "The oil is warm", "kind": "confirmed", "by": "ada", "at": "", "evidence": ""},
+    ]
+    record = replace(
+        run.record,
+        attributes={**run.record.attributes, "operator": "carl", "preflight": items},
+        description={**run.record.description, "realtime": {"machine": True}},
+    )
+    record.save(tmp_path / "run.h5")
+    told = bondloop("show", tmp_path / "run.h5").stdout
+    assert "rig: a machine\n" in told
+    assert "operator: carl\n" in told
+    assert "pre-flight: The rig is at rest: observed, the loop; The oil is warm: confirmed, ada\n" in told
+    run.save(tmp_path / "rehearsal.h5")
+    rehearsed = bondloop("show", tmp_path / "rehearsal.h5").stdout
+    assert "rig: Emulated\n" in rehearsed
+    assert "operator:" not in rehearsed
+    assert "pre-flight:" not in rehearsed
 
 
 def test_what_cannot_be_shown_is_told(bondloop, tmp_path):

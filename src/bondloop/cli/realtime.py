@@ -164,9 +164,10 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
 ) -> None:
     """Run a test in real time, after its check has passed.
 
-    Ctrl-C brings the rig to its safe state and ends the test; what was recorded is kept. Exits with 1 when
-    the run had to be stopped, or its record is not complete. With --inactive nothing is commanded or
-    recorded: the measured values are shown, for checking sensors and signs before anything moves.
+    Ctrl-C or s at the terminal stops it, r retreats, space or t trips; so does `bondloop stop` at any other.
+    What was recorded is kept. Exits with 1 when the run had to be stopped, or its record is not complete.
+    With --inactive nothing is commanded or recorded: the measured values are shown, for checking sensors and
+    signs before anything moves.
     """
     from bondloop.description import read_channels
     from bondloop.realtime.keys import read_key

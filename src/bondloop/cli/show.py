@@ -87,13 +87,22 @@ def _run(record: Record) -> dict[str, object]:
         part = description.get(word)
         if isinstance(part, dict) and part.get(word):
             about[word] = part[word]
+    settings = description.get("realtime")
+    if isinstance(settings, dict) and settings.get("machine"):
+        about["rig"] = "a machine"  # the test's own, emulated one was not in force
     if attributes.get("status"):
         about["ended"] = f"{attributes['status']}: {attributes.get('message', '')}"
     for word in ("created", "backend"):
         if attributes.get(word):
             about[word] = attributes[word]
     try:
-        about["verdict"] = Run(record).verdict
+        run = Run(record)
+        about |= {
+            word: said for word, said in (("operator", run.operator), ("self-test", run.self_test)) if said
+        }
+        if run.preflight:
+            about["pre-flight"] = "; ".join(f"{i['text']}: {i['kind']}, {i['by']}" for i in run.preflight)
+        about["verdict"] = run.verdict
     except (BondloopError, ValueError, TypeError, KeyError, ArithmeticError) as error:
         about["verdict"] = f"cannot be told: {' '.join(str(error).split())[:200]}"
     return about
