@@ -335,7 +335,9 @@ def test_the_list_of_the_laboratory_at_the_terminal(test, tmp_path, capsys):
         thread = press_when_it_waits(rig, waits)
         run = made.run(record=tmp_path / "run.h5", preflight=is_complete, operator="dora")
         thread.join(60)
-    assert "waiting: press the emergency stop at the rig and release it" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "still to do: press the emergency stop at the rig and release it" in said
+    assert f"\ndone: {STOP}: pressed at " in said
     assert run.operator == "dora"
     texts = [i["text"] for i in run.preflight]
     assert texts == [*SEEN, *LAB]
@@ -371,11 +373,11 @@ def test_who_is_not_there_to_confirm_is_refused_and_nothing_moves(test, tmp_path
 
 @pytest.mark.parametrize("answer", ["y\n", "YES\n", "n\n", "\n"])
 def test_an_answer_at_the_terminal(answer, capsys):
-    """One item after the other, each once; anything but yes refuses."""
+    """One item after the other, each once; anything but yes refuses; what is observed has its own lines."""
 
     class Listed:
         def __init__(self):
-            self.given = {}
+            self.given, self.moves = {}, False
 
         def check_shown(self, who):
             self.shown = who
@@ -383,7 +385,7 @@ def test_an_answer_at_the_terminal(answer, capsys):
         def items(self):
             return [
                 Item(t, by=self.given.get(t, ""), missing="" if t in self.given else "confirm") for t in LAB
-            ]
+            ] + [Item(AT_REST, "observed", missing="wait" if self.moves else "", evidence="still")]
 
         def tick(self, text, _, who):
             self.given[text] = who
@@ -394,7 +396,12 @@ def test_an_answer_at_the_terminal(answer, capsys):
         asked = TerminalList("emil", (), answers)
         for _ in range(3):
             assert not asked(listed), "nothing was typed yet"
-        assert capsys.readouterr().err == f"[1/2] {LAB[0]}? [y/n] "
+        question = f"[2/3] {LAB[0]}? [y/n] "
+        assert capsys.readouterr().err == question
+        for listed.moves, words in ((True, "still to do: wait"), (False, f"done: {AT_REST}: still")):
+            asked(listed)
+            asked(listed)
+            assert capsys.readouterr().err == f"\n{words}\n{question}"
         os.write(master, answer.encode())
         if answer.strip().casefold() not in ("y", "yes"):
             with pytest.raises(InputError, match=f"not confirmed, so nothing was started: {LAB[0]}"):

@@ -50,6 +50,7 @@ class TerminalList:
     def __init__(self, operator: str, confirmed: Sequence[str] = (), answers: TextIO | None = None) -> None:
         self._operator, self._confirmed, self._answers = operator, list(confirmed), answers
         self._said: set[str] = set()
+        self._question = ""  # that waits for its answer
         self._until = time.monotonic() + PATIENCE
 
     def __call__(self, preflight: Preflight) -> bool:
@@ -73,7 +74,11 @@ class TerminalList:
                 f"--confirm with the beginning of each:{texts}"
             )
         for item in observed:
-            self._say(f"waiting: {item.missing}", item.text)
+            self._say(f"still to do: {item.missing}", item.text)
+        for item in items:
+            if item.kind == "observed" and not item.missing and item.text in self._said:
+                self._said.discard(item.text)
+                self._say(f"done: {item.text}: {item.evidence}", f"done: {item.text}")
         if asked:
             self._ask(preflight, asked[0], len(items) - len(missing) + 1, len(items))
         if missing and time.monotonic() > self._until:
@@ -96,16 +101,19 @@ class TerminalList:
     def _say(self, words: str, key: str) -> None:
         if key not in self._said:
             self._said.add(key)
-            print(words, file=sys.stderr, flush=True)
+            lines = ("", words, self._question) if self._question else (words, "")  # never into a question
+            print(*lines, sep="\n", end="", file=sys.stderr, flush=True)
 
     def _ask(self, preflight: Preflight, item: Item, number: int, count: int) -> None:
         assert self._answers is not None
         if item.text not in self._said:
             self._said.add(item.text)
             _forget_typed(self._answers)
-            print(f"[{number}/{count}] {item.text}? [y/n] ", end="", file=sys.stderr, flush=True)
+            self._question = f"[{number}/{count}] {item.text}? [y/n] "
+            print(self._question, end="", file=sys.stderr, flush=True)
         if not select.select([self._answers], [], [], 0)[0]:
             return
+        self._question = ""
         if self._answers.readline().strip().casefold() not in ("y", "yes"):
             raise InputError(f"not confirmed, so nothing was started: {item.text}")
         preflight.tick(item.text, True, self._operator)
