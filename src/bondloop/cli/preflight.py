@@ -65,7 +65,6 @@ class TerminalList:
         self._confirm_given(preflight)
         items = preflight.items()
         missing = [item for item in items if item.missing]
-        observed = [item for item in missing if item.kind == "observed"]
         asked = [item for item in missing if item.kind != "observed"]
         if asked and self._answers is None:
             texts = "".join(f"\n  {item.text}" for item in asked)
@@ -73,12 +72,12 @@ class TerminalList:
                 f"the pre-flight list is not complete: confirm {len(asked)} items at a terminal, or by "
                 f"--confirm with the beginning of each:{texts}"
             )
-        for item in observed:
-            self._say(f"still to do: {item.missing}", item.text)
         for item in items:
-            if item.kind == "observed" and not item.missing and item.text in self._said:
-                self._said.discard(item.text)
-                self._say(f"done: {item.text}: {item.evidence}", f"done: {item.text}")
+            if item.kind == "observed" and bool(item.missing) != (item.text in self._said):
+                self._said ^= {item.text}
+                self._say(
+                    f"still to do: {item.missing}" if item.missing else f"done: {item.text}: {item.evidence}"
+                )
         if asked:
             self._ask(preflight, asked[0], len(items) - len(missing) + 1, len(items))
         if missing and time.monotonic() > self._until:
@@ -98,11 +97,9 @@ class TerminalList:
             preflight.tick(found[0].text, True, self._operator)
         self._confirmed.clear()
 
-    def _say(self, words: str, key: str) -> None:
-        if key not in self._said:
-            self._said.add(key)
-            lines = ("", words, self._question) if self._question else (words, "")  # never into a question
-            print(*lines, sep="\n", end="", file=sys.stderr, flush=True)
+    def _say(self, words: str) -> None:
+        lines = ("", words, self._question) if self._question else (words, "")  # never into a question
+        print(*lines, sep="\n", end="", file=sys.stderr, flush=True)
 
     def _ask(self, preflight: Preflight, item: Item, number: int, count: int) -> None:
         assert self._answers is not None
