@@ -113,6 +113,14 @@ def test_a_trip_that_was_requested(loop, asked, cause):
     assert loop["wire.halted"] == 0
 
 
+def test_others_see_the_retreat_before_the_command_is_sent(loop):
+    seen = []
+    loop.send = lambda commands: seen.append(loop["segment.state"]) or 0
+    loop.sensors = lambda cycle: (NAN if cycle == 7 else 0.1, 0.2, 0.3)
+    loop.run()
+    assert seen[6:8] == [ACTIVE, RETREAT]
+
+
 def test_the_first_cause_stays(loop):
     at(loop, 7, cause=16)
     at(loop, 9, cause=11)
@@ -440,7 +448,10 @@ def press(loop, cycle, release=10**9):
 def test_the_emergency_stop_lets_go_of_the_rig(loop):
     """The place follows the rig, the force has its safe value at once; the enable goes in the same cycle."""
     press(loop, 7, 9)
+    loop.at[7] = lambda: loop.mail(START)
     assert loop.run() == 3
+    assert loop["segment.cause_value"] == 0
+    assert loop.slots[7].flags & MAIL
     assert loop.trip == (Cause.EMERGENCY_STOP, 7, 7, 0)
     assert loop.states == [(ACTIVE, 7), (RETREAT, 9), (SAFE, 2)]
     assert loop.sent[6] == pytest.approx(loop.commands(6))
@@ -602,7 +613,7 @@ def test_in_lock_step_the_fault_is_shown_in_the_same_cycle(loop):
     loop.refuse = lambda commands: -1 if commands[0] > 0.3 + 0.0651 and not loop.fault(10001, "beyond") else 0
     loop.run()
     assert loop.trip == (Cause.CONTROLLER_FAULT, 7, 8, 10001)
-    assert loop.slots[7].flags & FAULT
+    assert loop.slots[7].flags & (FAULT | FRESH_FLAG) == FAULT | FRESH_FLAG
 
 
 def test_where_the_first_commands_are_refused_none_goes_out(loop):
@@ -655,6 +666,7 @@ def test_a_rig_that_stands_elsewhere_is_not_led(loop, sign, apart, trips, approa
         assert loop.trip == (Cause.ELSEWHERE, 0, 0, 0)
         assert loop["segment.cause_value"] == pytest.approx(sign * apart)
         assert set(loop.sent) == {None}
+        assert loop.states == [(RETREAT, 1), (SAFE, 2)]
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -699,6 +711,7 @@ def test_a_rig_that_stands_where_its_outputs_cannot_hold_it_is_not_led(loop):
     assert loop.trip == (Cause.CONTROLLER_FAULT, 0, 0, 10001)
     assert loop.library.virtual_fault_words() == b"too far"
     assert set(loop.sent) == {None}
+    assert loop.states == [(RETREAT, 1), (SAFE, 2)]
 
 
 # ---------------------------------------------------------------------------------------- the approach
