@@ -24,6 +24,8 @@ PROCESSOR = 5
 """Seconds of the processor that a request may take: each does a small part of what a browser asks for."""
 PATIENCE = 5.0
 """Seconds by the clock beyond these, after which the process is killed; the next request starts another."""
+STARTING = 120.0
+"""The same for its first request, for which it imports: on a busy machine it is the last in turn."""
 ROOM = "bondloop.dashboard.samples"
 
 
@@ -99,7 +101,8 @@ class Telemetry:
                     future.set_result((answer, body, time.monotonic() - began))
 
     def _call(self, work: str, words: dict[str, object]) -> tuple[dict[str, Any], bytearray]:
-        return self._worker.call(f"{ROOM}:{work}", words, [ROOM], limit=PROCESSOR, patience=PATIENCE)
+        patience = STARTING if self._worker.pid is None else PATIENCE
+        return self._worker.call(f"{ROOM}:{work}", words, [ROOM], limit=PROCESSOR, patience=patience)
 
     def close(self) -> None:
         """End the process."""
