@@ -3,6 +3,7 @@
 import fcntl
 import getpass
 import os
+import struct
 import subprocess
 import sys
 
@@ -143,3 +144,44 @@ def test_a_user_without_a_name_may_stop(loop, monkeypatch, capsys):
     with Console(loop.segment) as console:
         (event,) = [e for e in console.events() if e.kind == "stop"]
     assert event.who == f"user {os.getuid()} at a terminal"
+
+
+def test_what_makes_no_sense_is_confirmed_and_refused(loop):
+    (first,) = request_all([loop.name], "retreat", patience=60)
+    assert (first.confirmed, first.refused) == (True, False)
+    until(lambda: loop.ring.state == "safe")
+    (again,) = request_all([loop.name], "retreat", patience=60)
+    assert (again.confirmed, again.refused, again.state) == (True, True, "safe")
+    loop.stop()
+    loop.wait(60)
+
+
+def test_a_loop_that_died_has_confirmed_nothing(loop):
+    """Its supervisor still holds the memory; and then nobody does."""
+    os.kill(loop.pid, 9)
+    loop.wait(60)
+    (answer,) = request_all([loop.name], "stop", patience=0.2)
+    assert not answer.confirmed
+
+
+def test_a_loop_in_another_container_is_found_by_its_lock(loop, monkeypatch):
+    """Numbers of processes mean nothing there; another file of the memory is held by nobody."""
+    monkeypatch.setattr(stop_requests, "process_lives", lambda _: False)
+    assert loop.name in living_loops()
+    os.kill(loop.pid, 19)
+    try:
+        (answer,) = request_all([loop.name], "stop", patience=0.2)
+        assert (answer.confirmed, answer.state) == (False, "active")
+    finally:
+        os.kill(loop.pid, 18)
+    loop.wait(60)
+
+
+def test_a_memory_that_nobody_holds_is_of_a_dead_loop(monkeypatch, tmp_path):
+    monkeypatch.setattr(stop_requests, "FOLDER", tmp_path)
+    path = tmp_path / "bondloop-1-none"
+    path.write_bytes((b"BLRING02" + bytes(4096)).replace(bytes(16), struct.pack("<Qq", 6, 2**30), 1))
+    path.chmod(0o600)
+    assert living_loops() == []
+    (answer,) = request_all([path.name], "stop")
+    assert (answer.confirmed, answer.missing, answer.state) == (False, False, "dead")

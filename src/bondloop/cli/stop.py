@@ -61,7 +61,10 @@ def stop(
 
 def _outcome(found: Requested) -> str:
     if found.confirmed:
-        return f"confirmed after {1e3 * found.seconds:.0f} ms"
+        why = f"; nothing to do, the loop is {found.state}" if found.refused else ""
+        return f"confirmed after {1e3 * found.seconds:.0f} ms{why}"
+    if found.state == "dead":
+        return "NOT CONFIRMED: the loop's process has died; press the emergency stop"
     if found.missing:
         return f"there is no such loop; running: {', '.join(living_loops()) or 'none'}"
     return "NOT CONFIRMED: press the emergency stop"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bondloop.realtime.stop_requests import STATES
+
 __all__ = [
     "BATCH",
     "BINS",
@@ -35,9 +37,6 @@ WHO = 32
 WORDS = 32768
 MAIL_KEY = 0x626F6E646C6F6F70
 
-STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
-"""Lifecycle, by number."""
-
 FLAGS = {
     "fresh": 1,
     "overrun": 2,
@@ -52,7 +51,9 @@ FLAGS = {
 }
 """Bits of the flags of a sample."""
 
-REQUEST = np.dtype([("count", "<u8"), ("cause", "<u8"), ("who", f"S{WHO}"), ("heard", "<u8")])
+REQUEST = np.dtype(
+    [("count", "<u8"), ("cause", "<u8"), ("who", f"S{WHO}"), ("heard", "<u8"), ("refused", "<u8")]
+)
 
 MAIL = np.dtype(
     [
@@ -129,6 +130,7 @@ HEADER = np.dtype(
         ("version", "<u8"),
         ("loop_pid", "<i8"),
         ("requests", REQUEST, (3,)),
+        ("state", "<u8"),
         *(
             (name, "<u8")
             for name in (
@@ -144,7 +146,6 @@ HEADER = np.dtype(
         ("parameters", "<u8"),
         ("written", "<u8"),
         ("heartbeat_ns", "<i8"),
-        ("state", "<u8"),
         ("cause", "<u8"),
         ("cause_cycle", "<i8"),
         ("cause_step", "<i8"),

@@ -9,6 +9,7 @@ another process makes it shorter, nobody is ended by that.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import struct
@@ -25,6 +26,7 @@ __all__ = [
     "MAGIC",
     "PREFIX",
     "REQUESTS",
+    "STATES",
     "Request",
     "Requested",
     "Requests",
@@ -45,10 +47,13 @@ REQUESTS: tuple[Request, ...] = ("trip", "retreat", "stop")
 FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
 PREFIX = "bondloop-"
 MAGIC = b"BLRING02"
+STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
+"""Lifecycle of a loop, by number."""
 
 _HEAD = struct.Struct("<8sQq")  # magic, layout, process of the loop
 _WHO = 32
-_WORDS = struct.Struct(f"<QQ{_WHO}sQ")  # count, cause, who, heard
+_WORDS = struct.Struct(f"<QQ{_WHO}sQQ")  # count, cause, who, heard, refused
+_STATE = struct.Struct("<Q")
 _OPERATOR = 9
 """Cause of a trip by the operator."""
 _LOOK = 0.001
@@ -168,8 +173,36 @@ def counts(file: int, kind: Request) -> tuple[int, int]:
     words = os.pread(file, _WORDS.size, _at(kind))
     if len(words) < _WORDS.size:
         return 0, 0
-    given, _, _, heard = _WORDS.unpack(words)
+    given, _, _, heard, _ = _WORDS.unpack(words)
     return int(given), int(heard)
+
+
+def _refused(file: int, kind: Request) -> bool:
+    words = os.pread(file, _WORDS.size, _at(kind))
+    return len(words) == _WORDS.size and _WORDS.unpack(words)[4] != 0
+
+
+def _state(file: int) -> str:
+    """Return the state of the lifecycle that a loop is in; ``"dead"`` where nobody runs it any more.
+
+    Its process may live where its number means nothing here, in another container: then it holds its lock.
+    """
+    head = os.pread(file, _HEAD.size, 0)
+    words = os.pread(file, _STATE.size, _HEAD.size + len(REQUESTS) * _WORDS.size)
+    number = _STATE.unpack(words)[0] if len(words) == _STATE.size else 0
+    if STATES[min(number, len(STATES) - 1)] == "finalized":
+        return "finalized"
+    lives = len(head) == _HEAD.size and process_lives(_HEAD.unpack(head)[2])
+    return STATES[number] if lives or _is_held(file) else "dead"
+
+
+def _is_held(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
 
 
 def _loop_file(loop: str) -> BinaryIO:
@@ -200,8 +233,8 @@ def living_loops() -> list[str]:
         if path.name.startswith(f"{PREFIX}link-"):
             continue
         with contextlib.suppress(OSError, InputError), opened(path) as file:
-            head = os.pread(file.fileno(), _HEAD.size, 0)
-            if len(head) == _HEAD.size and head[:8] == MAGIC and process_lives(_HEAD.unpack(head)[2]):
+            known = os.pread(file.fileno(), len(MAGIC), 0) == MAGIC
+            if known and _state(file.fileno()) not in ("finalized", "dead"):
                 living.append(path.name)
     return living
 
@@ -220,12 +253,18 @@ class Requested:
         From giving it until then.
     missing
         Whether there is no such loop.
+    state
+        Of the loop's lifecycle; ``"dead"`` where its process ended before it had brought the rig to rest.
+    refused
+        Whether it makes no sense in that state: a retreat of a rig that does not move.
     """
 
     loop: str
     confirmed: bool
     seconds: float
     missing: bool = False
+    state: str = ""
+    refused: bool = False
 
 
 class Requests:
@@ -255,11 +294,12 @@ class Requests:
     def look(self) -> bool:
         """Look which loops have confirmed; return whether none is waited for any more."""
         for loop, (file, count) in list(self._waiting.items()):
-            head = os.pread(file.fileno(), _HEAD.size, 0)
-            gone = len(head) < _HEAD.size or not process_lives(_HEAD.unpack(head)[2])
-            done = gone or counts(file.fileno(), self.kind)[1] >= count
-            self._known[loop] = Requested(loop, done, time.monotonic() - self._began)
-            if done:
+            number = file.fileno()
+            heard, state = counts(number, self.kind)[1] >= count, _state(number)
+            refused = heard and _refused(number, self.kind)
+            done, passed = heard or state == "finalized", time.monotonic() - self._began
+            self._known[loop] = Requested(loop, done, passed, state=state, refused=refused)
+            if done or state == "dead":
                 self._waiting.pop(loop)[0].close()
         return not self._waiting
 

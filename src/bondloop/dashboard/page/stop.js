@@ -19,6 +19,8 @@ export class DirectStop extends EventTarget {
   async request(kind) {
     const { loops } = await this.#ask(kind, { method: "POST", body: JSON.stringify({ loop: this.#loop, name: always.get("name") ?? "", badge: this.#link.badge }) });
     if (!loops.length) throw new Error("there is nothing to stop: no loop runs");
+    const refused = loops.find((loop) => loop.refused);
+    if (refused) throw new Error(`${kind}: nothing to do, the loop is ${refused.state}`);
     if (!loops.every((loop) => loop.confirmed)) throw new Error(`the loop has not confirmed: ${kind}; press the emergency stop`);
     return `${kind} in ${Math.round(1000 * Math.max(...loops.map((loop) => loop.seconds)))} ms`;
   }

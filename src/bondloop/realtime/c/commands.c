@@ -236,6 +236,7 @@ static void obey_requests(bl_run *run)
         }
         __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE); /* who reads the log finds it */
         note(run, &noted, 0, 0, refused);
+        __atomic_store_n(&request->refused, (uint64_t)refused, __ATOMIC_RELAXED);
         __atomic_store_n(&request->heard, count, __ATOMIC_RELEASE);
     }
 }

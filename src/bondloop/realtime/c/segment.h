@@ -89,7 +89,8 @@ typedef struct {
     uint64_t count;   /* one more with each; two at once may count as one: either is obeyed */
     uint64_t cause;   /* of a trip */
     char who[BL_WHO]; /* who was the last, for the log; zeros behind the name */
-    uint64_t heard;   /* written by the loop: the count that it has obeyed */
+    uint64_t heard;   /* written by the loop: the count that it has heard */
+    uint64_t refused; /* and why it did not obey that one; BL_OBEYED if it did */
 } bl_request;
 
 /* A command to the loop. `check` is the exclusive or of the other words and of BL_MAIL_KEY: a command that is
@@ -155,7 +156,8 @@ typedef struct {
     uint64_t version;
     int64_t loop_pid;
     bl_request requests[BL_REQUESTS];
-    /* Written once, as what is above them but the requests. */
+    uint64_t state;
+    /* Written once. */
     uint64_t header_bytes, metadata_at, metadata_bytes, slots_at, slot_bytes, slots, channels;
     int64_t period_ns;
     int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
@@ -165,7 +167,7 @@ typedef struct {
     /* Written by the loop. */
     uint64_t written;
     int64_t heartbeat_ns;
-    uint64_t state, cause;
+    uint64_t cause;
     int64_t cause_cycle, cause_step;
     uint64_t cause_detail; /* index of the channel, and of a measured value that is no number, behind those; of the
                               command (command rate, elsewhere); of others, a count */
