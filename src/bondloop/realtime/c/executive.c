@@ -203,7 +203,7 @@ void bl_overrun(bl_run *run, int is_late)
         bl_guard_trip(run, BL_CAUSE_OVERRUN, (uint64_t)run->late, 0, 1);
 }
 
-static void run_cycles(bl_run *run, const bl_link *link)
+static void run_cycles(bl_run *run, const bl_link *link, double *last)
 {
     const bl_options *o = run->options;
     bl_segment *s = run->segment;
@@ -211,9 +211,6 @@ static void run_cycles(bl_run *run, const bl_link *link)
     const int64_t spin = o->spin_ns < period/2 ? o->spin_ns : period/2;
     const int clocked = !o->lock_step && !o->hot;
     int came = BL_LINK_FRESH; /* lock-step: what the last exchange brought; at first, what `open` brought */
-    double *last = room(run->tick->commands);
-    if (last == NULL)
-        return;
     int64_t planned = (bl_now() - o->phase_ns)/period*period + o->phase_ns + 2*period;
     for (run->cycle = 0; run->stage != BL_FINALIZED; ++run->cycle) {
         if (clocked)
@@ -274,7 +271,6 @@ static void run_cycles(bl_run *run, const bl_link *link)
     }
     bl_note_changes(run);
     __atomic_store_n(&s->state, (uint64_t)BL_FINALIZED, __ATOMIC_RELEASE);
-    free(last);
 }
 
 int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wire, bl_segment *segment,
@@ -284,7 +280,8 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wi
         .state = room(tick->states), .parameters = room(tick->parameters), .in = room(tick->inputs),
         .channels = room(tick->channels), .incoming = room(tick->measured), .commands = room(tick->commands),
         .from = room(tick->commands), .copy = room(tick->states)};
-    if (!run.copy || !run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
+    double *last = room(tick->commands); /* commands of the cycle before */
+    if (!last || !run.copy || !run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
         return BL_EXIT_USAGE;
     run.shown = (double *)((char *)segment + segment->parameters_at);
     memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
@@ -294,7 +291,8 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wi
     if (options->start && !options->inactive)
         bl_start(&run);
     __atomic_store_n(&segment->state, (uint64_t)run.stage, __ATOMIC_RELEASE);
-    run_cycles(&run, link);
+    run_cycles(&run, link, last);
+    free(last);
     wire->enable = 0;
     wire->halted = run.halted || !run.commanded;
     return segment->cause == BL_CAUSE_NONE ? BL_EXIT_DONE : BL_EXIT_TRIPPED;
