@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidMessage
 from websockets.sync.client import connect
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -191,6 +191,19 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
         assert [client.get(server.url).status_code for _ in range(5)] == [200] * 5
 
 
+def agreed(reach):
+    """Reach the server, again where a busy machine took longer to agree on TLS than it waits."""
+    found = []
+
+    def tried():
+        with contextlib.suppress(OSError, InvalidMessage, httpx.TransportError):
+            found.append(reach())
+        return bool(found)
+
+    until(tried)
+    return found[0]
+
+
 def test_who_does_not_agree_on_tls_is_not_waited_for(loop, tmp_path):
     certificate, key = (tmp_path / f"{name}.pem" for name in ("cert", "key"))
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -200,11 +213,12 @@ def test_who_does_not_agree_on_tls_is_not_waited_for(loop, tmp_path):
         held = half_open(server, 300)
         try:
             url = server.url.replace("http", "https")
-            assert httpx.get(url, verify=False).status_code == 200
+            assert agreed(lambda: httpx.get(url, verify=False)).status_code == 200
             trusted = ssl.create_default_context(cafile=certificate)
             trusted.check_hostname = False
             where = server.socket.replace("ws", "wss")
-            with connect(where, origin=url, ssl=trusted, max_size=None, max_queue=None) as websocket:
+            limits = {"max_size": None, "max_queue": None}
+            with agreed(lambda: connect(where, origin=url, ssl=trusted, **limits)) as websocket:
                 from talk import Talk
 
                 talk = Talk(websocket)
