@@ -324,6 +324,32 @@ def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
         Record.load(path, isolated=True)
 
 
+def test_limits_of_the_users_own_leave_good_files_readable(tmp_path, monkeypatch):
+    """Batch systems set them (ulimit -t, -v); lower than the reader's they cannot be raised again."""
+    path = run_file(tmp_path / "run.h5")
+    limits = [
+        f"resource.setrlimit(resource.RLIMIT_{word})" for word in ("CPU, 2 * [900]", "AS, 2 * [6 << 30]")
+    ]
+    first_of_all(tmp_path / "limited", monkeypatch, "import resource", *limits)
+    assert len(Record.load(path, isolated=True)) == len(Record.load(path))
+
+
+def test_a_machine_that_was_too_busy_says_nothing_of_the_file(tmp_path, monkeypatch):
+    """The page remembers unreadable files until they change; this one may be read at the next press."""
+    path, code = run_file(tmp_path / "run.h5"), None
+
+    def ended(*_, **__):
+        raise reader_process.WorkerEndedError("there was no answer", code)
+
+    monkeypatch.setattr(reader_process.Worker, "call", ended)
+    with pytest.raises(InputError, match="too busy; try again") as caught:
+        Record.load(path, isolated=True)
+    assert not isinstance(caught.value, reader_process.UnreadableError)
+    code = -11
+    with pytest.raises(reader_process.UnreadableError, match="damaged"):
+        Record.load(path, isolated=True)
+
+
 # ---------------------------------------------------------------------- what a run file asks for
 
 

@@ -169,6 +169,8 @@ class Worker:
                 head, body = (_read(child.stdout, number) for number in numbers)
                 if (len(head), len(body)) == numbers:
                     return head, body
+            elif len(sizes) == _SIZES.size:
+                child.kill()  # nobody reads an answer that is too long: it would wait for ever
         except BrokenPipeError:
             pass
         finally:
@@ -213,7 +215,7 @@ class Worker:
     def pid(self) -> int | None:
         """Number of the process; None where it does not run."""
         child = self._child
-        return None if child is None else child.pid
+        return None if child is None or child.poll() is not None else child.pid
 
     def _end(self) -> None:
         self._child = None
@@ -277,7 +279,8 @@ class Reader(Worker):
         Raises
         ------
         InputError
-            What the function said, or that the process was ended for the file: `UnreadableError`.
+            What the function said; that the machine was too busy; or that the process was ended for the
+            file: `UnreadableError`.
         """
         with readable(path, "file"):
             expect_file(path)
@@ -285,14 +288,14 @@ class Reader(Worker):
         try:
             return self.call(work, {"path": str(path), **words}, needs, limit=limit)
         except WorkerEndedError as error:
-            if error.code is None:
-                why = f"was not read in time, {PATIENCE + limit:g} s: this machine is too busy; try again"
-            else:
-                why = f"is damaged: the process that read it ended with {error.code}"
-                if error.code == -OUT_OF_TIME:
-                    why = f"was not read in {limit} s of processor time: it is damaged"
-                why += "; take a copy of it that is not"
-            raise UnreadableError(f"{path} {why}") from None
+            if error.code is None:  # that says nothing of the file
+                raise InputError(
+                    f"{path} was not read in {PATIENCE + limit:g} s: this machine is too busy; try again"
+                ) from None
+            why = f"is damaged: the process that read it ended with {error.code}"
+            if error.code == -OUT_OF_TIME:
+                why = f"was not read in {limit} s of processor time: it is damaged"
+            raise UnreadableError(f"{path} {why}; take a copy of it that is not") from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -379,8 +382,8 @@ def _serve(nice: int, memory: int) -> None:
         import resource
 
         os.nice(nice)
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_AS, memory)
+        _limit(resource.RLIMIT_CORE, 0)
     out.write(READY)
     out.flush()
     for line in sys.stdin.buffer:
@@ -397,11 +400,12 @@ def _answer(request: dict[str, Any]) -> Answer:
     words = request["words"]
     try:
         os.chdir(request["folder"])
+        _limit_time(None)  # that of the request before may have little left for what is imported
         for module in request["needs"]:
             importlib.import_module(module)
         module, _, name = request["work"].partition(":")
         work: Callable[..., Answer] = getattr(importlib.import_module(module), name)
-        _limit(request["limit"])
+        _limit_time(request["limit"])
         _end_with_parent(True)
         try:
             return work(**{**words, "path": Path(words["path"])} if "path" in words else words)
@@ -415,12 +419,21 @@ def _answer(request: dict[str, Any]) -> Answer:
         return {"error": f"{failed} ({said})"}, ()
 
 
-def _limit(seconds: int) -> None:
-    if sys.platform != "win32":
-        import resource
+def _limit(resource: int, most: int | None) -> None:
+    """Limit what this process may use; where the user's own limit is lower, that one counts."""
+    from resource import RLIM_INFINITY, getrlimit, setrlimit
 
-        most = math.ceil(time.process_time()) + seconds
-        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+    _, hard = getrlimit(resource)
+    bounds = [n for n in (most, hard) if n is not None and n != RLIM_INFINITY]
+    setrlimit(resource, (min(bounds, default=RLIM_INFINITY), hard))
+
+
+def _limit_time(seconds: int | None) -> None:
+    """Limit the processor time from now on; None: as far as the user's own limit goes."""
+    if sys.platform != "win32":
+        from resource import RLIMIT_CPU
+
+        _limit(RLIMIT_CPU, None if seconds is None else math.ceil(time.process_time()) + seconds)
 
 
 def _end_with_parent(on: bool) -> None:
