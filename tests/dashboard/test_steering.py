@@ -33,7 +33,7 @@ def test_what_is_done_was_confirmed_by_the_loop(server, loop):
         assert "done" in talk.ask("trip")
         assert loop.status().cause == 9
         talk.state("safe")
-        assert "operator" in talk.status["loop"]["cause_words"]
+        assert talk.status["loop"]["cause_words"] == "tripped by hand"
         assert "error" in talk.ask("start"), "a trip demands a reset"
         assert "done" in talk.ask("reset")
         talk.state("inactive")
@@ -264,6 +264,9 @@ def test_a_loop_that_dies_is_told_with_what_to_do(server, loop):
         assert "emergency stop" in talk.status["loop"]["silence"]
         talk.until(lambda _: any("has died" in e["text"] for e in talk.events))
         assert "no loop" in talk.ask("trip")["error"]
+        time.sleep(1.2)  # its supervisor still holds its memory: the next searches find it there
+        assert "no loop" in talk.ask("trip")["error"]
+        assert sum("has died" in e["text"] for e in talk.events) == 1
 
 
 def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_anew(server, loop):

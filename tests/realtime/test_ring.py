@@ -207,3 +207,14 @@ def test_a_reader_keeps_its_loads_in_order(programs, table, monkeypatch):
 
 def _written(ring):
     return int(ring.segment.header["written"][0])
+
+
+@pytest.mark.parametrize("words", [b'{"passed": tr', b"\xff\xfe", b"[3]", b'{"not_tried": 2}'])
+def test_a_result_of_the_self_test_that_makes_no_sense_is_none(segment, words):
+    with Segment(segment, writable=True) as attached:
+        ring = Ring(attached)
+        attached.header["self_test_words"][0] = b'{"cases": 7, "not_tried": "a; b"}'
+        assert ring.self_test == {"cases": 7, "not_tried": ["a", "b"]}
+        attached.header["self_test_words"][0] = words
+        assert ring.self_test == {}
+        ring._slots = None

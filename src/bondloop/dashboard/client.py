@@ -91,8 +91,10 @@ class Client:
             late.cancel()
             for part in sending:
                 part.cancel()
-                with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-                    await part
+            # Whatever has ended them: who goes leaves the crew, or the operator's role would stay taken.
+            for error in await asyncio.gather(*sending, return_exceptions=True):
+                if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | RuntimeError):
+                    self.hub.complain(f"{type(error).__name__}: {error}")
             # What was heard is done, though nobody waits for the answer: a trip may be the last word of a
             # browser that is closed, or come together with the end of a connexion that had stalled.
             if self._busy:
@@ -229,7 +231,7 @@ class Client:
             if attached is not None and self._plots and self._era == self.hub.era:
                 try:
                     pause = await self._send_frame(attached.console.name)
-                except BondloopError as error:
+                except (BondloopError, OSError) as error:  # of the system: no process can be started
                     pause = TROUBLED
                     if attached.snapshot.alive:
                         self.hub.complain(f"the samples of the loop: {error}")

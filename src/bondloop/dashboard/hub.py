@@ -17,7 +17,7 @@ from bondloop.dashboard.rehearsal import Rehearsal
 from bondloop.dashboard.telemetry import Telemetry
 from bondloop.errors import InputError
 from bondloop.realtime import Console
-from bondloop.realtime.shared import PREFIX
+from bondloop.realtime.shared import PREFIX, is_alive
 
 if TYPE_CHECKING:
     from bondloop.dashboard.client import Client
@@ -192,7 +192,8 @@ class Hub:
                 continue
             with contextlib.suppress(InputError):  # it ended meanwhile, or is not ready: the next look tells
                 console = Console.attach(segment)
-                if wanted or subject is None or console.metadata.get("name") == subject.loop:
+                fits = wanted or subject is None or console.metadata.get("name") == subject.loop
+                if fits and is_alive(console.segment):  # one that died is listed while its supervisor ends
                     self.attach(console)
                     return
                 console.close()

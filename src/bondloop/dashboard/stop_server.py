@@ -103,16 +103,18 @@ class StopServer:
         self._arriving[mark] = writer
         if len(self._arriving) > CONNECTIONS:  # those that hold a place without a word make room
             self._arriving.pop(next(iter(self._arriving))).transport.abort()
-        with contextlib.suppress(OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
-            async with asyncio.timeout(ARRIVAL):
-                method, path, headers = _parsed(await reader.readuntil(b"\r\n\r\n"))
-                length = int(headers.get("content-length", "0"))
-                body = await reader.readexactly(length) if 0 < length <= LONGEST_BODY else b""
+        try:
+            with contextlib.suppress(OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(ARRIVAL):
+                    method, path, headers = _parsed(await reader.readuntil(b"\r\n\r\n"))
+                    length = int(headers.get("content-length", "0"))
+                    body = await reader.readexactly(length) if 0 < length <= LONGEST_BODY else b""
+                self._arriving.pop(mark, None)
+                answer = await self._answer(method, path, headers, body if length == len(body) else None)
+                writer.write(answer.written())
+        finally:
             self._arriving.pop(mark, None)
-            answer = await self._answer(method, path, headers, body if length == len(body) else None)
-            writer.write(answer.written())
-        self._arriving.pop(mark, None)
-        writer.close()
+            writer.close()
 
     async def _answer(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None

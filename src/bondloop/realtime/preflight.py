@@ -228,12 +228,12 @@ class Preflight:
         verdict = str(check.get("verdict", ""))
         if check.get("passed") is not True:
             return Item(f"The check has NOT passed, and the test is run all the same: {verdict}")
-        shown_at = (check.get("shown_by"), check.get("shown_at")) if self._shown is None else self._shown
-        if not shown_at[0] or not isinstance(shown_at[1], (int, float)):
+        if self._shown is None:
             return Item(
                 CHECK, OBSERVED, missing=f"read the check's verdict on the page, under Prepare: {verdict}"
             )
-        return Item(CHECK, OBSERVED, str(shown_at[0]), in_utc(shown_at[1]), verdict)
+        who, at = self._shown
+        return Item(CHECK, OBSERVED, who, in_utc(at), verdict)
 
     def _record(self, session: Mapping[str, Any]) -> Item:
         record = session.get("record")

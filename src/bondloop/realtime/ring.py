@@ -177,8 +177,12 @@ class Ring:
     @property
     def self_test(self) -> dict[str, Any]:
         """What the loop's test of its own safety layer found: passed, cases, what was not tried, words."""
-        found = json.loads(bytes(self.segment.header["self_test_words"][0]) or b"{}")
-        return {**found, "not_tried": found["not_tried"].split("; ")} if found else {}
+        words = bytes(self.segment.header["self_test_words"][0]).decode(errors="replace")
+        try:
+            found = json.loads(words or "{}")
+            return {**found, "not_tried": found["not_tried"].split("; ")} if found else {}
+        except (ValueError, TypeError, KeyError, AttributeError):  # cut off, or overwritten
+            return {}
 
     @property
     def written(self) -> int:

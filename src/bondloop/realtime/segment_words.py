@@ -1,7 +1,7 @@
 """What processes tell each other through the telemetry segment: JSON behind its checksum.
 
-The supervisor writes ``session_words``: check, record, self-test, the list of the laboratory. Who arms
-writes ``preflight_words``: what was confirmed. There is no lock, so that nobody can be held up: a reader that
+The supervisor writes ``session_words``: check, record, the list of the laboratory. Who arms writes
+``preflight_words``: what was confirmed. There is no lock, so that nobody can be held up: a reader that
 meets a text while it is written finds a wrong checksum, and has nothing.
 """
 

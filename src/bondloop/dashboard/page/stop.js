@@ -5,7 +5,7 @@ const LOOK = 2000, PATIENCE = 1500; // milliseconds between looks whether it is 
 
 export class DirectStop extends EventTarget {
   #link; #port = null; #loop = "";
-  ready = false; loops = []; // whether it answers, and the loops that run by its own word
+  ready = false; // whether it answers
 
   constructor(link) {
     super();
@@ -27,7 +27,7 @@ export class DirectStop extends EventTarget {
 
   async #look() {
     const before = this.ready;
-    try { this.loops = (await this.#ask("", {})).loops; this.ready = true; } catch { this.ready = false; }
+    try { await this.#ask("", {}); this.ready = true; } catch { this.ready = false; }
     if (before !== this.ready) this.dispatchEvent(new Event("change"));
   }
 

@@ -195,7 +195,7 @@ typedef struct {
     char recording_words[128]; /* written by the supervisor: what is wrong with the record; empty: all is well */
     char self_test_words[2048]; /* written by the loop before it is ready: JSON, see selftest.h */
     /* JSON behind its checksum (segment_words.py); the loop reads neither. */
-    char session_words[BL_WORDS];   /* written by the supervisor: check, record, self-test, list of the laboratory */
+    char session_words[BL_WORDS];   /* written by the supervisor: check, record, list of the laboratory */
     char preflight_words[BL_WORDS]; /* written by who arms: what was confirmed, by whom, with what was observed */
 } bl_segment;
 
