@@ -18,7 +18,7 @@ __all__ = ["KEYS", "stop_keys"]
 
 KEYS: dict[bytes, Request] = {b" ": "trip", b"t": "trip", b"r": "retreat", b"s": "stop"}
 """By the letter; the space bar is the one that is found without looking."""
-BEHIND = 0.1
+BACKGROUND_LOOK = 0.1
 """Seconds between looks whether the process has come back to the foreground."""
 
 
@@ -42,22 +42,22 @@ def stop_keys(loop: str, file: int | None = None) -> Iterator[bool]:
         return
     with opened(FOLDER / loop, writable=True) as segment:
         before = termios.tcgetattr(source)
-        ears, mouth = os.pipe()
+        ended, end = os.pipe()
         thread = threading.Thread(
-            target=_listen, args=(source, ears, segment.fileno()), name="keys", daemon=True
+            target=_read_keys, args=(source, ended, segment.fileno()), name="keys", daemon=True
         )
         tty.setcbreak(source, termios.TCSANOW)  # key by key, and Ctrl-C as ever
         thread.start()
         try:
             yield True
         finally:
-            os.write(mouth, b".")
+            os.write(end, b".")
             thread.join()
             if _in_front(source):  # else the terminal is the shell's, which has restored it
                 with contextlib.suppress(termios.error):  # it was closed just now
                     termios.tcsetattr(source, termios.TCSANOW, before)
-            os.close(ears)
-            os.close(mouth)
+            os.close(ended)
+            os.close(end)
 
 
 def _standard_input() -> int:
@@ -75,21 +75,23 @@ def _in_front(source: int) -> bool:
         return False
 
 
-def _listen(source: int, ears: int, segment: int) -> None:
+def _read_keys(source: int, ended: int, segment: int) -> None:
     # Reading in the background (Ctrl-Z, bg) would stop this whole process, and the heartbeat with it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTIN])
-    behind = False
+    in_background = False
     while True:
-        ready, _, _ = select.select([ears] if behind else [source, ears], [], [], BEHIND if behind else None)
-        if ears in ready:
+        ready, _, _ = select.select(
+            [ended] if in_background else [source, ended], [], [], BACKGROUND_LOOK if in_background else None
+        )
+        if ended in ready:
             return
-        behind = not _in_front(source)
-        if behind or source not in ready:
+        in_background = not _in_front(source)
+        if in_background or source not in ready:
             continue
         try:
             pressed = os.read(source, 64)
         except OSError:  # it went to the background, or was closed
-            behind = True
+            in_background = True
             continue
         if not pressed:
             return
