@@ -49,6 +49,24 @@ def test_a_text_that_is_being_written_is_none(at):
     assert read_words(memory, "session_words") == {}
 
 
+def test_a_text_that_was_being_written_is_read_at_the_next_look():
+    memory = Memory()
+    write_words(memory, "session_words", {"verdict": "passed"})
+    whole = bytes(memory.header["session_words"][0])
+
+    class Written:
+        """What lies there, look by look."""
+
+        def __init__(self, *texts):
+            self.texts = list(texts)
+
+        def __getitem__(self, _):
+            return self.texts.pop(0)
+
+    memory.header = {"session_words": Written(whole[:12], whole[:20], whole)}
+    assert read_words(memory, "session_words") == {"verdict": "passed"}
+
+
 def test_the_largest_fits_and_one_byte_more_is_refused():
     memory = Memory()
     write_words(memory, "session_words", {"x": "a" * (32768 - 8 - 8)})

@@ -2,7 +2,7 @@
 
 The supervisor writes ``session_words``: check, record, the list of the laboratory. Who arms writes
 ``preflight_words``: what was confirmed. There is no lock, so that nobody can be held up: a reader that
-meets a text while it is written finds a wrong checksum, and has nothing.
+meets a text while it is written finds a wrong checksum, and looks again; at last it has nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ Field = Literal["session_words", "preflight_words"]
 
 _HEAD = 8
 """Bytes of the checksum, in hexadecimal digits."""
+_LOOKS = 3
+"""Times to look at a text that is being written: that takes some microseconds, every few seconds."""
 
 
 def write_words(segment: Segment, field: Field, data: Mapping[str, object]) -> None:
@@ -54,9 +56,12 @@ def read_words(segment: Segment, field: Field) -> dict[str, Any]:
     field
         Whose words.
     """
-    found = bytes(segment.header[field][0])
-    head, text = found[:_HEAD], found[_HEAD:]
-    if b"%08x" % zlib.crc32(text) != head:
+    for _ in range(_LOOKS):
+        found = bytes(segment.header[field][0])
+        head, text = found[:_HEAD], found[_HEAD:]
+        if b"%08x" % zlib.crc32(text) == head:
+            break
+    else:
         return {}
     try:
         data = json.loads(text)
