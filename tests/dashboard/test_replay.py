@@ -13,11 +13,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))  # for endless_fi
 
 from endless_file import endless
 
-from bondloop.dashboard import run_files
+from bondloop.dashboard import preparing, run_files
 from bondloop.dashboard.app import application
 from bondloop.dashboard.frames import PLANE, STRIP, unpacked
 from bondloop.dashboard.run_table import RunTable
-from bondloop.dashboard.settings import Settings
+from bondloop.dashboard.settings import Settings, Subject
 from bondloop.errors import InputError
 from bondloop.measurements import reader_process
 from bondloop.program.quantity import Meaning, Role
@@ -287,3 +287,13 @@ def test_a_file_that_the_library_never_finishes_is_refused_and_the_others_are_re
 def test_without_a_test_there_is_nothing_to_check(client):
     own = {"Origin": "http://127.0.0.1:8750"}
     assert "no test was given" in client.ask("POST", "/api/check", headers=own).json()["error"]
+
+
+def test_a_check_takes_no_more_of_the_processor_than_it_may(tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "PROCESSOR", 1)
+    (tmp_path / "endless.py").write_text("while True:\n    pass\n")
+    settings = Settings(runs=tmp_path, subject=Subject(str(tmp_path / "endless.py")))
+    answer = Client(application(settings, 8750)).ask(
+        "POST", "/api/check", headers={"Origin": "http://127.0.0.1:8750"}
+    )
+    assert answer.json()["error"].startswith("the check was ended after 1 s of the processor")

@@ -141,7 +141,7 @@ def test_what_is_in_force_is_told_and_in_the_file(limited):
     """As the operator has set it: not the defaults, and every option of the loop but the key."""
     given = {"overrun_limit": 50, "stale": 77, "approach": 2.5, "retreat": 3.5, "supervisor": 4.5}
     made = prepare(limited, SECONDS, link=LINK, options={**given, "key": "0" * 32})
-    told = made._notes()[0]
+    told = made.in_force[0]
     for words in (
         "50 late ticks",
         "77 ticks without",

@@ -278,6 +278,8 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
         print(f"attach to it: bondloop dashboard --segment {segment}", file=sys.stderr)
         if not made.emulated:  # what the list has of it
             print(f"the check: {made.verdict}", file=sys.stderr)
+            for line in made.in_force:
+                print(line, file=sys.stderr)
         if made.options.arm:
             with Console.attach(segment) as console:
                 words = "; ".join(map(str, console.start_words()))

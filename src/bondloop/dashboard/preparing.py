@@ -6,7 +6,10 @@ The check computes for seconds or minutes, so it runs in a process of its own: c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import signal
 import sys
 import tempfile
 import time
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
 
 __all__ = ["Preparing"]
+
+NICE = 10
+"""By how much the loop and the server go before a check."""
+PROCESSOR = 1800
+"""Seconds of the processor that a check may take here."""
+MEMORY = 8 << 30
+"""Address space of a check."""
 
 
 class Preparing:
@@ -83,6 +93,7 @@ class Preparing:
                 sys.executable, *words, stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
+            _limit(child.pid)
             try:
                 said, complained = await child.communicate()
             except asyncio.CancelledError:
@@ -92,7 +103,21 @@ class Preparing:
                 answer = json.loads(said)
             except ValueError:
                 lines = complained.decode(errors="replace").strip().splitlines()
+                if child.returncode == -signal.SIGXCPU:
+                    lines = [
+                        f"the check was ended after {PROCESSOR} s of the processor; run `bondloop check`"
+                    ]
                 raise InputError(lines[-1] if lines else "the check ended without an answer") from None
             self._figure = figure.read_bytes() if figure.is_file() else b""
         answer.pop("figure", None)
         return {**answer, "has_figure": bool(self._figure), "at": time.time()}
+
+
+def _limit(pid: int) -> None:
+    """Let a child take no more than a test in the laboratory can spare, where the system can see to that."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):  # of another system, or it has ended
+        import resource
+
+        os.setpriority(os.PRIO_PROCESS, pid, NICE)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR + 5))
+        resource.prlimit(pid, resource.RLIMIT_AS, (MEMORY, MEMORY))

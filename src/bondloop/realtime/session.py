@@ -443,7 +443,7 @@ class Prepared:
             "warnings": warnings_of(merged[WARNING]) if WARNING in merged else {},
             "wall_seconds": wall,
             "notes": [
-                *self._notes(),
+                *self.in_force,
                 *page.notes,
                 *(line for line in loop.said.splitlines() if line.strip()),
             ],
@@ -458,8 +458,9 @@ class Prepared:
         active = loop.running and ring.state != "finalized"
         return recorders.health(ring.written, ring.slots, paced=not self.options.lock_step, active=active)
 
-    def _notes(self) -> list[str]:
-        """Return what is in force on a machine, in words."""
+    @property
+    def in_force(self) -> list[str]:
+        """What is in force on a machine, in words: what trips, and what is missing."""
         if self.emulated:
             return []
         open_to_all = self.options.link.startswith("udp://") and not self.options.key
@@ -479,7 +480,7 @@ class Prepared:
             "repeat": {"tick": dump_tick(tick), "steps": self.steps, "tables": tables, "measured": measured}
         }
 
-    def _about(self, link: str, operator: str) -> dict[str, object]:
+    def _about(self, link: str, operator: str = "") -> dict[str, object]:
         """Return what the recorder writes into the file beside the samples."""
         options = self.options
         return {
