@@ -16,6 +16,7 @@ enum { BL_CAUSE_COMMAND = 4, BL_CAUSE_TRACKING_ERROR, BL_CAUSE_POWER };
 #define INSIDE (1.0 - 1e-6) /* of a limit that is reached by way of a computed value */
 #define BEYOND (1.0 + 1e-6)
 #define MOST_TRIALS 2000 /* ticks that looking for the limit of a command may take */
+#define LONGEST 100000000 /* ns after which no more is looked for: the rig at the other end is waiting */
 
 static bl_run now, *const run = &now;
 static bl_options set;
@@ -833,6 +834,12 @@ static void try_stops(void)
 
 static const bl_interface *own;
 static long trials;
+static int64_t enough; /* instant */
+
+static int may_try(void)
+{
+    return trials < MOST_TRIALS && bl_now() < enough;
+}
 
 static const char *word_of(int cause)
 {
@@ -951,7 +958,7 @@ static int drive_command(const bl_stated *limit, long state, double sign, double
     const double most = limit_of(limit);
     double below = 0.0, above = 0.0, size = 0.0;
     *largest = 0.0;
-    for (int i = 0; i < 100 && trials < MOST_TRIALS; ++i) {
+    for (int i = 0; i < 100 && may_try(); ++i) {
         const double offset = above == 0.0 ? sign*(size = size == 0.0 ? 1e-6 : 32.0*size) : 0.5*(below + above);
         int cause = 0;
         if (size > 1e12)
@@ -995,7 +1002,7 @@ static void try_command(const bl_stated *limit)
     const char *name = own->command_names[limit->command];
     double largest = 0.0;
     trials = 0;
-    for (long j = 0; j < own->named_states && trials < MOST_TRIALS; ++j) {
+    for (long j = 0; j < own->named_states && may_try(); ++j) {
         if (strncmp(own->state_names[j], "interlock.", 10) == 0 || strncmp(own->state_names[j], "switch.", 7) == 0)
             continue;
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -1255,6 +1262,7 @@ int bl_self_test(const bl_interface *tick, const bl_options *options, bl_link_co
     double *const memory = calloc(most, sizeof(double)), *pool = memory;
     char sentence[2*sizeof first], others[2*sizeof left_out];
     cases = failures = trials = 0;
+    enough = began + LONGEST;
     first[0] = left_out[0] = '\0';
     own = tick;
     segment = calloc(1, sizeof *segment);
