@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -31,25 +32,34 @@ def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
     """
     _need_packages()
     from bondloop.dashboard.app import need_uplot
-    from bondloop.dashboard.stop_server import StopProcess
 
     need_uplot()
     _context(settings)
     with contextlib.ExitStack() as ending:
         listener = ending.enter_context(listening(settings.host, settings.port))
         port = int(listener.getsockname()[1])
-        stop = StopProcess(settings, port)
-        ending.callback(stop.close)
+        stop = _stop(settings, port)
+        if stop is not None:
+            ending.callback(stop.close)
         server = server_of(settings, port, stop)
         scheme = "http" if settings.certificate is None else "https"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         mark = "#token=..." if settings.token else ""
         tell(
-            f"the operator's page is at {scheme}://{host}:{port}/{mark}; Ctrl-C ends it, not the test. "
-            f"Its stop listens at port {stop.port}"
+            f"the operator's page is at {scheme}://{host}:{port}/{mark}; Ctrl-C ends it, not the test"
+            + ("" if stop is None else f". Its stop listens at port {stop.port}")
         )
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
+
+
+def _stop(settings: Settings, port: int) -> StopProcess | None:
+    """Start the page's stop; on a system that runs no loop there is nothing to stop."""
+    if sys.platform != "linux":
+        return None
+    from bondloop.dashboard.stop_server import StopProcess
+
+    return StopProcess(settings, port)
 
 
 def _need_packages() -> None:

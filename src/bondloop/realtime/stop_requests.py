@@ -9,7 +9,6 @@ another process makes it shorter, nobody is ended by that.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 import struct
@@ -20,6 +19,11 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from bondloop.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # a system on which no loop runs
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "FOLDER",
