@@ -834,11 +834,11 @@ static void try_stops(void)
 
 static const bl_interface *own;
 static long trials;
-static int64_t enough; /* instant */
+static int64_t try_until; /* instant */
 
 static int may_try(void)
 {
-    return trials < MOST_TRIALS && bl_now() < enough;
+    return trials < MOST_TRIALS && bl_now() < try_until;
 }
 
 static const char *word_of(int cause)
@@ -1262,7 +1262,7 @@ int bl_self_test(const bl_interface *tick, const bl_options *options, bl_link_co
     double *const memory = calloc(most, sizeof(double)), *pool = memory;
     char sentence[2*sizeof first], others[2*sizeof left_out];
     cases = failures = trials = 0;
-    enough = began + LONGEST;
+    try_until = began + LONGEST;
     first[0] = left_out[0] = '\0';
     own = tick;
     segment = calloc(1, sizeof *segment);
