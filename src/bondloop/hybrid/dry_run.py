@@ -306,7 +306,8 @@ class _Log:
         means = sums[:, 1:].T / np.maximum(sums[:, 0], 1)
         errors = [relative_error(means, FLOOR)]
         if with_mean:
-            errors.append(relative_error(means * [[0], [1], [0], [1]], FLOOR))
+            only_means = np.where([[False], [True], [False], [True]], means, 0.0)  # some may be infinite
+            errors.append(relative_error(only_means, FLOOR))
         return [max(both) for both in zip(*errors, strict=True)]
 
     def sampled_velocity(self, period: float) -> list[float]:
