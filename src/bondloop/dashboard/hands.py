@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.dashboard.commands import given
 from bondloop.errors import InputError
+from bondloop.realtime.stop_requests import REQUESTS
 
 if TYPE_CHECKING:
     from bondloop.realtime import Console
 
-__all__ = ["CALMING", "OLD", "Hands"]
+__all__ = ["OLD", "Hands"]
 
 CONFIRM = 5.0
 """Seconds that the loop has to confirm a command."""
 OLD = 5.0
 """Seconds after which nobody should act on what a page has shown: a network stalled, a laptop slept."""
-CALMING = ("trip", "stop", "retreat")
-"""Commands that bring the rig to rest: obeyed however late they come, and free to all."""
 
 
 class Hands:
@@ -43,12 +42,12 @@ class Hands:
             For the loop's own log.
         """
         word = message.get("do")
-        if word not in CALMING and is_old(message.get("seen"), time.monotonic()):
+        if word not in REQUESTS and is_old(message.get("seen"), time.monotonic()):
             raise InputError(
                 f"{word!s:.40} came more than {OLD:g} s after what the page had shown, so it was not passed "
                 "on: look at the page again, then ask again"
             )
-        if word in CALMING:
+        if word in REQUESTS:
             ticket = given(console, message, who)
         else:
             turn = asyncio.get_running_loop()
@@ -56,7 +55,7 @@ class Hands:
         until = time.monotonic() + CONFIRM
         while not ticket.done:
             if time.monotonic() > until:
-                then = "; press the emergency stop" if word in CALMING else ""
+                then = "; press the emergency stop" if word in REQUESTS else ""
                 raise InputError(f"the loop has not confirmed: {ticket.words}{then}")
             await asyncio.sleep(0.002)
         if ticket.refused:  # the loop's own log tells of it, as of what it has obeyed

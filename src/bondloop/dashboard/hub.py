@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from bondloop.dashboard.attached import Attached
 from bondloop.dashboard.crew import Crew
 from bondloop.dashboard.events import EventLog
-from bondloop.dashboard.hands import CALMING, Hands
+from bondloop.dashboard.hands import Hands
 from bondloop.dashboard.rehearsal import Rehearsal
 from bondloop.dashboard.telemetry import Telemetry
 from bondloop.errors import InputError
 from bondloop.realtime import Console
 from bondloop.realtime.shared import PREFIX, is_alive
+from bondloop.realtime.stop_requests import REQUESTS
 
 if TYPE_CHECKING:
     from bondloop.dashboard.client import Client
@@ -329,7 +330,7 @@ class Hub:
             self.log.add("role", f"{who} has given the operator's role back", who=who)
             self.refresh()
             return "given back"
-        if badge != self.crew.operator and word not in CALMING:
+        if badge != self.crew.operator and word not in REQUESTS:
             raise InputError(
                 "only the operator commands, though all may stop, retreat and trip; take the operator's role "
                 "first"

@@ -218,14 +218,19 @@ def _loop_file(loop: str) -> BinaryIO:
     return file
 
 
+def _segments() -> list[Path]:
+    """Return the files of shared memory that are named as segments of loops; those of links are not."""
+    paths = sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else []
+    return [path for path in paths if not path.name.startswith(f"{PREFIX}link-")]
+
+
 def others_loops() -> list[str]:
     """Return the names of the segments of other users' loops: whether they run only these can tell."""
     names = []
-    for path in sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else ():
+    for path in _segments():
         with contextlib.suppress(OSError):
             about = path.lstat()
-            is_other = stat.S_ISREG(about.st_mode) and about.st_uid != os.geteuid()
-            if is_other and not path.name.startswith(f"{PREFIX}link-"):
+            if stat.S_ISREG(about.st_mode) and about.st_uid != os.geteuid():
                 names.append(path.name)
     return names
 
@@ -233,9 +238,7 @@ def others_loops() -> list[str]:
 def living_loops() -> list[str]:
     """Return the names of the segments of this user's loops that are running on this machine."""
     living = []
-    for path in sorted(FOLDER.glob(f"{PREFIX}*")) if FOLDER.is_dir() else ():
-        if path.name.startswith(f"{PREFIX}link-"):
-            continue
+    for path in _segments():
         with contextlib.suppress(OSError, InputError), opened(path) as file:
             known = os.pread(file.fileno(), len(MAGIC), 0) == MAGIC
             if known and _state(file.fileno()) not in ("finalized", "dead"):
