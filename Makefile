@@ -37,7 +37,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants coverage-c lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants mutants-engine coverage-c lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -113,6 +113,10 @@ release-check: $(DEV)
 # for one file, ARGS=--resume to try again those that no test found.
 mutants: $(DEV)
 	$(BIN)/python tests/mutation/mutants.py $(ARGS)
+
+# A hundred small faults in the engine, drawn before it was rebuilt, and found again by the code around them.
+mutants-engine: $(DEV)
+	$(BIN)/python tests/mutation/engine_mutants.py $(ARGS)
 
 # Branches of guard.c and executive.c that tests take, by gcov: 95 % at least.
 coverage-c: $(DEV)
