@@ -4,10 +4,11 @@
     python tests/mutation/engine_mutants.py --draw SRC COMMIT [--count 100] [--seed 41]
 
 `engine.json`, which `--draw` writes, names for each the function it is in, its statement, the change, and the
-statements around: modules and functions may be moved, merged and renamed. The nearest tests run until one fails
-(tier 0), then those of the room (tier 1), then all of the engine's (tier 2). Results are written to
+statements around: modules and functions may be moved, merged and renamed. The nearest tests run until one
+fails (tier 0), then those of the room (tier 1), then all of the engine's (tier 2). Results are written to
 `build/mutants/engine.jsonl`, and a second call goes on where the first ended. A mutant whose statement does
-not exist any more is listed as gone. One that no test can find is listed in `engine_equivalent.toml`, with the reason.
+not exist any more is listed as gone. One that no test can find is listed in `engine_equivalent.toml`, with the
+reason.
 """
 
 import argparse
