@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import FUNCTIONS, Const, Op, Var, function, select
 from bondloop.program.factored import Factored
-from bondloop.program.schedule import Assign, schedule
+from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 NOISE = ("normal", "uniform")

@@ -10,8 +10,9 @@ import pytest
 
 from bondloop.compile import Runner, compiler, write_c
 from bondloop.errors import InputError, ModelError
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Const, Op, Var, function
-from bondloop.program.schedule import Assign, schedule
+from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 BACKENDS = ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))]

@@ -7,8 +7,8 @@
 statements around: modules and functions may be moved, merged and renamed. The nearest tests run until one
 fails (tier 0), then those of the room (tier 1), then all of the engine's (tier 2). Results are written to
 `build/mutants/engine.jsonl`, and a second call goes on where the first ended. A mutant whose statement does
-not exist any more is listed as gone. One that no test can find is listed in `engine_equivalent.toml`, with the
-reason.
+not exist any more is listed as gone. One that no test can find is listed in
+`engine_equivalent.toml`, with the reason.
 """
 
 import argparse

@@ -15,9 +15,10 @@ from bondloop.compile import Runner
 from bondloop.errors import SolveError
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.one_step import one_step
-from bondloop.program.schedule import Assign, schedule
+from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Product, Repeat, Tick, Update
 
 T, K = Var("t"), Var("k")

@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Var
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
-from bondloop.program.schedule import Loop, schedule
+from bondloop.program.schedule import Loop
 
 
 @given(st.integers(1, 6), st.integers(0, 2**16))

@@ -1,8 +1,5 @@
 """Slopes that are written out are those that are worked out step by step, to the last bit."""
 
-import copy
-import math
-import pickle
 
 import pytest
 
@@ -58,12 +55,3 @@ def test_what_cannot_be_computed_is_told_by_a_form_too():
         slopes = Slopes({A: 0.0, B: 1.0}, COLUMNS, set(), forms)
         with pytest.raises(ValueError, match=r"domain|positive"):
             slopes.of(expr)
-
-
-def test_forms_travel_without_their_functions():
-    forms = Forms()
-    for _ in range(OFTEN + 2):
-        of(EXPRESSIONS["functions"], forms, COLUMNS, set())
-    for other in (pickle.loads(pickle.dumps(forms)), copy.deepcopy(forms)):
-        value = of(EXPRESSIONS["functions"], other, COLUMNS, set())[0][0]
-        assert math.isfinite(value)

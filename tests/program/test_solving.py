@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Var
-from bondloop.program.schedule import Loop, schedule
+from bondloop.program.schedule import Loop
 from bondloop.program.solving import SingularError, factorised, solve_small
 
 

@@ -10,9 +10,9 @@ from bondloop.bondgraph.lookup import Outputs, output_paths, variable_at, wanted
 from bondloop.bondgraph.measures import by_path
 from bondloop.bondgraph.switching_ports import RULES
 from bondloop.errors import ModelError
+from bondloop.program.causal_order import NEWTON_ITERATIONS
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.mode_merge import Merge
-from bondloop.program.schedule import NEWTON_ITERATIONS
 from bondloop.program.switching import Bits, Switching
 from bondloop.program.system import System
 

@@ -30,8 +30,8 @@ from bondloop.bondgraph.storage_laws import compliance, inertia
 from bondloop.bondgraph.switching_ports import SwitchingPort, switching_port
 from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
+from bondloop.program.causal_order import NEWTON_ITERATIONS
 from bondloop.program.expr import Const, Expr, Op, Var
-from bondloop.program.schedule import NEWTON_ITERATIONS
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.system import System
 from bondloop.program.time_derivative import add_rates

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from bondloop.errors import ModelError
 from bondloop.program.calculus import partials
+from bondloop.program.causal_order import components
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, variables
 from bondloop.program.loop_terms import at_zero
-from bondloop.program.schedule import components
 
 __all__ = ["Choice", "use_total_laws"]
 

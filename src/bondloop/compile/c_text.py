@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bondloop.program.call import Call
+from bondloop.program.expr import Call
 from bondloop.program.expression_text import Text
 
 if TYPE_CHECKING:

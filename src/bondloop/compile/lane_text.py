@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_text import CText
 from bondloop.errors import CompileError
-from bondloop.program.call import Call
-from bondloop.program.expr import COMPARISONS, LOGIC, Op, is_comparison, variables
-from bondloop.program.expression_text import ATOM
+from bondloop.program.expr import COMPARISONS, LOGIC, Binding, Call, Op, is_comparison, variables
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
@@ -91,11 +89,11 @@ class LaneText(CText):
             return f"({self.condition(test)} ? {self.full(yes)} : {self.full(no)})"
         return super()._select(expr)
 
-    def _write(self, expr: Expr) -> tuple[str, int]:
+    def _write(self, expr: Expr) -> tuple[str, Binding]:
         truth = is_comparison(expr)
         if truth and self.wide(expr):
             one, zero = (f"{self.prefix}_all({x})" for x in ("1.0", "0.0"))
-            return f"{self.prefix}_choose({self.condition(expr)}, {one}, {zero})", ATOM
+            return f"{self.prefix}_choose({self.condition(expr)}, {one}, {zero})", Binding.ATOM
         return super()._write(expr)
 
     def _call(self, function: str, *args: Expr) -> str:

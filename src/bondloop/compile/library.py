@@ -12,7 +12,7 @@ from bondloop.compile.c_writer import write_c_apart
 from bondloop.compile.plan import Plan
 from bondloop.compile.toolchain import NO_COMPILER, Compiler, compiler, load
 from bondloop.errors import CompileError
-from bondloop.program.call import calls
+from bondloop.program.tick import calls
 
 if TYPE_CHECKING:
     import numpy as np

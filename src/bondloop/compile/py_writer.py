@@ -21,12 +21,11 @@ from bondloop.compile.plan import (
     unrolled,
 )
 from bondloop.compile.py_helpers import scope
-from bondloop.program.call import calls
 from bondloop.program.expression_text import PythonText
 from bondloop.program.factored import Factored
 from bondloop.program.newton_text import linear_lines, loop_functions
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update, calls
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bondloop.compile.c_writer import write_c
 from bondloop.compile.toolchain import run_compiler, zig
 from bondloop.errors import CompileError, InputError
-from bondloop.program.call import calls
+from bondloop.program.tick import calls
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick

@@ -14,8 +14,7 @@ from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import Desired
 from bondloop.errors import InputError, ModelError
 from bondloop.program.block import Applied, Context
-from bondloop.program.call import Call
-from bondloop.program.expr import Const, Expr, Op, Var, substitute
+from bondloop.program.expr import Call, Const, Expr, Op, Var, substitute
 from bondloop.program.ranges import is_truth
 from bondloop.program.schedule import Assign
 

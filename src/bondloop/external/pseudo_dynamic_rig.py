@@ -11,8 +11,7 @@ from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.rehearsal import run_length
 from bondloop.hybrid.run import rehearse
-from bondloop.program.call import Call
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Call, Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
 from bondloop.rigs.sub_stepped import BuiltRig

@@ -128,7 +128,7 @@ def binary_folder(version: int) -> str:
 
 
 def _sources(tick: Tick, tangent: Tick | None, version: int) -> tuple[dict[str, str], bool]:
-    folder = resources.files("bondloop.fmu") / "c"
+    folder = resources.files(__package__) / "c"
     own = ("fmu.h", "fmu.c", f"fmi{version}.c")
     kept = [f for f in folder.iterdir() if f.name in own or f.name.startswith(f"fmi{version}")]
     files = {f.name: f.read_text(encoding="utf-8") for f in sorted(kept, key=lambda f: f.name)}

@@ -195,7 +195,7 @@ class ForeignFmu:
             lines.append(f"static const unsigned host_{word}[] = {{{numbers}}};")
         values = ", ".join(map(repr, chosen.values())) or "0.0"
         lines.append(f"static const double host_values[] = {{{values}}};")
-        text = (resources.files("bondloop.fmu") / "c" / "host.c").read_text(encoding="utf-8")
+        text = (resources.files(__package__) / "c" / "host.c").read_text(encoding="utf-8")
         return "\n".join([*lines, text])
 
     def _value(self, name: str, value: object) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.toolchain import compiler, load
 from bondloop.errors import CompileError, InputError
-from bondloop.program.call import Call
+from bondloop.program.expr import Call
 
 if TYPE_CHECKING:
     from bondloop.fmu.foreign import ForeignFmu, ForeignVariable
@@ -56,7 +56,7 @@ class ForeignStep:
         parameters: Mapping[str, float] | None = None,
     ) -> None:
         self.fmu, self.inputs, self.outputs = fmu, tuple(inputs), tuple(outputs)
-        own = (resources.files("bondloop.fmu") / "c" / "in_tick.c").read_text(encoding="utf-8")
+        own = (resources.files(__package__) / "c" / "in_tick.c").read_text(encoding="utf-8")
         body = f"{fmu.host_c(inputs, outputs, 0.0, parameters)}\n{own}"
         digest = hashlib.sha256(body.encode()).hexdigest()[:12]
         self.name = f"fmu_{digest}"

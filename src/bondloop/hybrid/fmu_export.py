@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.fmu import write_tick_fmu
 from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
-from bondloop.program.call import calls
 from bondloop.program.signals.in_tick import now_and_next
+from bondloop.program.tick import calls
 
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable

@@ -26,9 +26,9 @@ from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
 from bondloop.hybrid.tunables import checked_sets
 from bondloop.hybrid.wiring import DIVERGED, limit_word
-from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.signals.in_tick import now_and_next
+from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick
 from bondloop.records import Record
 from bondloop.safety import cause_words

@@ -21,9 +21,10 @@ from bondloop.errors import SolveError
 from bondloop.integrate.base import worked_in
 from bondloop.integrate.implicit_step import followers, implicit_products
 from bondloop.program.calculus import tangent
+from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
-from bondloop.program.schedule import Assign, schedule, without_loops
+from bondloop.program.schedule import Assign, without_loops
 from bondloop.program.system import System, is_linear
 from bondloop.program.tick import Product, Update
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bondloop.program.causal_order import schedule
 from bondloop.program.expansion import Expansion
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix, VectorNumbers
-from bondloop.program.schedule import Loop, schedule
 
 if TYPE_CHECKING:
+    from bondloop.program.schedule import Loop
     from bondloop.program.sympy_bridge import Symbols
     from bondloop.program.system import System
 

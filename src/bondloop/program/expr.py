@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import ModelError, unknown_name
@@ -31,6 +32,8 @@ __all__ = [
     "COMPARISONS",
     "FUNCTIONS",
     "LOGIC",
+    "Binding",
+    "Call",
     "Const",
     "Expr",
     "Number",
@@ -149,9 +152,7 @@ class Expr:
         )
 
     def __str__(self) -> str:
-        from bondloop.program.expression_text import Formula
-
-        return Formula(lambda v: v.name)(self)
+        return _shown(self)[0]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
@@ -236,6 +237,40 @@ class Op(Expr):
     def written_out(self) -> Expr:
         """Return the operation in terms of the others; a row of a matrix is a sum."""
         return self
+
+
+class Call(Op):
+    """What a function of numbers returns: no formula, so it can be executed and nothing else.
+
+    Parameters
+    ----------
+    label
+        A name of its own in the tick, as an identifier.
+    function
+        Called at every execution, with numbers; returns a number. Its ``__qualname__`` is for messages.
+    args
+        Its arguments.
+    source
+        C that defines a function of the label's name with the same result; empty where there is none, and the
+        tick runs in Python alone.
+    """
+
+    __slots__ = ("function", "label", "source")
+
+    def __init__(
+        self, label: str, function: Callable[..., float], args: tuple[Expr, ...], source: str = ""
+    ) -> None:
+        super().__init__("call", args)
+        self.label, self.function, self.source = label, function, source
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells it from other operations on the same operands."""
+        return ("call", self.label)
+
+    def with_args(self, args: tuple[Expr, ...]) -> Call:
+        """Return the same call with other arguments."""
+        return Call(self.label, self.function, args, self.source)
 
 
 def as_expr(value: Expr | Number) -> Expr:
@@ -465,6 +500,75 @@ def apply(name: str, a: list[Any]) -> Any:  # noqa: PLR0911 - one case per opera
     if name == "not":
         return float(not a[0])
     raise ValueError(f"unknown operation '{name}'")
+
+
+class Binding(IntEnum):
+    """How tightly a text holds together: what does so less than its operation needs stands in parentheses."""
+
+    SUM = 1
+    SIGN = 2
+    PRODUCT = 3
+    ATOM = 4
+
+
+def _shown(expr: Expr) -> tuple[str, Binding]:  # noqa: PLR0911 - one case per operation
+    """Return an expression as people read it, and how tightly its text holds together."""
+    if isinstance(expr, Var):
+        return expr.name, Binding.ATOM
+    if isinstance(expr, Const):
+        text = _number(expr.value)
+        return text, Binding.SIGN if text.startswith("-") else Binding.ATOM
+    assert isinstance(expr, Op)
+    name, args = expr.name, expr.args
+    if name == "row":
+        return _shown(expr.written_out())
+    if name == "add":
+        return "".join([_within(Binding.SUM, args[0]), *map(_term, args[1:])]), Binding.SUM
+    if name == "neg":
+        return f"-{_within(Binding.PRODUCT, args[0])}", Binding.SIGN
+    if name == "mul":
+        return f"{_within(Binding.PRODUCT, args[0])}*{_within(Binding.ATOM, args[1])}", Binding.PRODUCT
+    if name == "div":
+        return f"{_within(Binding.PRODUCT, args[0])}/{_within(Binding.ATOM, args[1])}", Binding.PRODUCT
+    if name == "pow":
+        return "**".join(_within(Binding.ATOM, a) if _is_plain(a) else f"({a})" for a in args), Binding.ATOM
+    if name == "select":
+        return f"({args[1]} if {args[0]} else {args[2]})", Binding.ATOM
+    if name in COMPARISONS:
+        return f"({args[0]} {COMPARISONS[name]} {args[1]})", Binding.ATOM
+    if name in LOGIC:
+        return (
+            f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(map(str, args))})"
+        ), Binding.ATOM
+    return f"{name}({', '.join(map(str, args))})", Binding.ATOM
+
+
+def _is_plain(expr: Expr) -> bool:
+    """Whether an expression is no operation but a function, so that its power needs no parentheses."""
+    return not isinstance(expr, Op) or expr.name in FUNCTIONS
+
+
+def _within(level: Binding, expr: Expr) -> str:
+    """Return the text of an operand, in parentheses where it holds together less than its operation."""
+    text, found = _shown(expr)
+    if found < level:
+        text = f"({text})"
+    return f"({text})" if isinstance(expr, Op) and expr.name in {"select", *LOGIC} else text
+
+
+def _term(expr: Expr) -> str:
+    """Return a term of a sum after the first, with its sign."""
+    if isinstance(expr, Op) and expr.name == "neg":
+        return f" - {_within(Binding.PRODUCT, expr.args[0])}"
+    if isinstance(expr, Const) and expr.value < 0:
+        return f" - {_number(-expr.value)}"
+    return f" + {_within(Binding.SIGN, expr)}"
+
+
+def _number(value: float) -> str:
+    """Return the shortest text that reads back as the same number; whole ones without a point."""
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if whole else repr(value)
 
 
 def shortened(expr: Expr, most: int = 80) -> str:

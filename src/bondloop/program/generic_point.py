@@ -13,9 +13,9 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
+from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Expr, Var, evaluate, variables
-from bondloop.program.schedule import schedule
 
 __all__ = ["GenericPoint", "reach"]
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
+from bondloop.program.causal_order import tear
 from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Expr, Op, Var, evaluate, shortened
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
-from bondloop.program.schedule import tear
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
 

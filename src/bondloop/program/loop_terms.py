@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bondloop.program.calculus import partials
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, variables
 from bondloop.program.matrix_rows import MatrixRow
-
-if TYPE_CHECKING:
-    from bondloop.program.schedule import Assign, Loop
+from bondloop.program.schedule import Assign, Loop
 
 __all__ = ["Curve", "at_zero", "bent_cause", "beyond_tear", "curves", "implicit", "sizes", "with_floor"]
 
@@ -128,8 +125,6 @@ def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
 
     The assignments come first: what is needed of the body, and sizes of its variables.
     """
-    from bondloop.program.schedule import Assign
-
     size_of: dict[Var, Expr] = {}
     every = []
     for a in loop.body:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.program.expr import Const, Expr, Op
+from bondloop.program.schedule import Assign, Loop
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.factored import Factored
-    from bondloop.program.schedule import Assign, Loop
     from bondloop.program.solving import Compressed
 
 __all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gathered"]
@@ -166,8 +166,6 @@ def gathered(
 
     What one row needs, all of them need, so the others can be computed as early as the first.
     """
-    from bondloop.program.schedule import Assign
-
     groups: dict[tuple[int, int], list[Assign]] = {}
     number = VectorNumbers()
     result: list[tuple[list[Assign], MatrixRow] | Assign | Loop] = []

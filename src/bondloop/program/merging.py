@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping
 
+from bondloop.program.causal_order import components
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
-from bondloop.program.schedule import components
 
 __all__ = ["merged"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from bondloop.program.causal_order import components
 from bondloop.program.expr import Const, Expr, Op, Var, select, substitute, variables
-from bondloop.program.schedule import components
 
 __all__ = ["Merge", "folded", "plain_name"]
 

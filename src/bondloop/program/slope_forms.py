@@ -12,6 +12,7 @@ which slopes there are depends on the point.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,11 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bondloop.program.calculus import partials
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, variables
 from bondloop.program.expression_text import PythonText
+from bondloop.program.newton_text import LoopTerms
 
 if TYPE_CHECKING:
+    from bondloop.program.schedule import Loop
     from bondloop.program.slopes import Sloped
+    from bondloop.program.tick import Tick
 
-__all__ = ["Forms", "derivatives"]
+__all__ = ["Forms", "derivatives", "forms_of"]
 
 OFTEN = 8
 """Uses after which a form is written out: before, that costs more than it saves."""
@@ -69,15 +73,21 @@ _FORMS: dict[str, dict[tuple[bool, ...], int | tuple[Written, bool]]] = {}
 
 
 class Forms:
-    """The plans of a tick's expressions, kept from one walk to the next."""
+    """The plans of a tick's expressions and loops, kept from one walk to the next."""
 
     def __init__(self) -> None:
         self._plans: dict[int, Plan | None] = {}
-        self._kept: list[Expr] = []
+        self._kept: list[Expr | Loop] = []
         self._variables: dict[int, list[Var]] = {}
+        self._terms: dict[int, LoopTerms] = {}
 
-    def __reduce__(self) -> tuple[type[Forms], tuple[()]]:
-        return Forms, ()  # functions that were written here are written anew elsewhere
+    def terms(self, loop: Loop) -> LoopTerms:
+        """Return what Newton's method needs of a loop, written once."""
+        known = self._terms.get(id(loop))
+        if known is None:
+            self._kept.append(loop)
+            known = self._terms[id(loop)] = LoopTerms.of(loop)
+        return known
 
     def variables(self, expr: Expr) -> list[Var]:
         """Return the variables of an expression, looked for once."""
@@ -105,6 +115,18 @@ class Forms:
             functions[moving] = function + 1 if function < OFTEN else written(expr, moving)
             return None
         return function[0](values, columns, bent, leaves, numbers), function[1]
+
+
+_OF_TICKS: dict[int, Forms] = {}
+
+
+def forms_of(tick: Tick) -> Forms:
+    """Return the forms of a tick: the same ones as long as it lives."""
+    key = id(tick)
+    if key not in _OF_TICKS:
+        _OF_TICKS[key] = Forms()
+        weakref.finalize(tick, _OF_TICKS.pop, key, None).atexit = False
+    return _OF_TICKS[key]
 
 
 def planned(expr: Op) -> Plan | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.schedule import Statement, schedule
 
 if TYPE_CHECKING:
+    from bondloop.program.schedule import Statement
     from bondloop.program.switching_rules import Rule
     from bondloop.program.system import System
 

@@ -12,13 +12,14 @@ from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.display.html import listed, notebook, paragraph, table
 from bondloop.errors import InputError, UnknownNameError
+from bondloop.program.causal_order import NEWTON_ITERATIONS, schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_notes import loop_note
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.ranges import checked_values, number
-from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, schedule
+from bondloop.program.schedule import Statement, loops
 from bondloop.program.statespace import StateSpace, named_index, named_vector
 
 if TYPE_CHECKING:

@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from bondloop.errors import InputError, ModelError
-from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
+from bondloop.program.expr import Call, Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import ConstantMatrix, SolvedMatrix, gathered
 from bondloop.program.quantity import NOTHING, Meaning, Quantity, Role
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.slope_forms import Forms
-from bondloop.program.statement import Known, Stated
+from bondloop.program.schedule import Assign, Known, Loop, Stated
 from bondloop.program.tunable import Tunable  # noqa: TC001 - files of ticks are read by the types of fields
 
 __all__ = [
@@ -32,6 +29,7 @@ __all__ = [
     "Step",
     "Tick",
     "Update",
+    "calls",
     "delays",
     "every",
     "identifier",
@@ -298,11 +296,6 @@ class Tick:
         """All delay lines, in order, at any depth."""
         return delays(self.steps)
 
-    @cached_property
-    def forms(self) -> Forms:
-        """What was written out to differentiate its statements, for the next time."""
-        return Forms()
-
     @property
     def worked_in(self) -> frozenset[str]:
         """Names of the parameters that are worked into matrices: what is set later has no effect there."""
@@ -324,6 +317,20 @@ def delays(steps: Iterable[Step]) -> list[Delay]:
 def reads(steps: Iterable[Step]) -> set[Var]:
     """Variables that steps read, at any depth; parameters built into matrices are not among them."""
     return {v for step in every(steps) for v in step.reads}
+
+
+def calls(tick: Tick, *, in_python: bool = False) -> dict[str, Callable[..., float]]:
+    """Return the functions whose results a tick takes as they are, by label.
+
+    Parameters
+    ----------
+    tick
+        The tick.
+    in_python
+        Only those that there is no C of.
+    """
+    found = [e for s in every(tick.steps) for e in s.expressions if isinstance(e, Call)]
+    return {e.label: e.function for e in found if not (in_python and e.source)}
 
 
 def revised(steps: Iterable[Step], change: Callable[[Step], Step | None]) -> tuple[Step, ...]:

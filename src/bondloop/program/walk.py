@@ -20,6 +20,7 @@ from bondloop.program.expr import Expr, Var, evaluate, shortened
 from bondloop.program.factored import Factored
 from bondloop.program.newton import LoopFunctions, newton
 from bondloop.program.schedule import Assign, Loop
+from bondloop.program.slope_forms import forms_of
 from bondloop.program.slope_rows import SlopeRows
 from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
 from bondloop.program.tangents import Tangents
@@ -125,7 +126,8 @@ class Walk:
         self.values.update({v: float(at.states.get(v.name, x)) for v, x in tick.states.items()})
         self.columns: dict[Var, int] = {}
         self._bent: set[int] = set()
-        self.slopes = Slopes(self.values, self.columns, self._bent, tick.forms)
+        self._forms = forms_of(tick)
+        self.slopes = Slopes(self.values, self.columns, self._bent, self._forms)
         self.bends: dict[str, set[Bend]] = {}
         self.steepness: dict[str, float] = {}
         self.tangents = Tangents()
@@ -280,7 +282,7 @@ class Walk:
                 self.values[a.target] = evaluate(a.expr, self.values)
             return [evaluate(e, self.values) for e in ends]
 
-        terms = step.terms
+        terms = self._forms.terms(step)
         (assigns, totals), entries, ends = terms.sizes, terms.matrix, terms.residuals
 
         def rows_of(*guess: float) -> list[list[float]]:

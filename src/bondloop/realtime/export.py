@@ -14,7 +14,7 @@ from bondloop.compile.toolchain import LARGE_FLAGS, PROGRAM_FLAGS
 from bondloop.errors import InputError
 from bondloop.fmu import described
 from bondloop.hybrid.rehearsal import steps_of
-from bondloop.program.call import calls
+from bondloop.program.tick import calls
 from bondloop.realtime.build import loop_sources, rig_sources
 from bondloop.realtime.interface import command_names, measured_names
 from bondloop.realtime.programs import safe_position, signal_table, start_rate, start_within

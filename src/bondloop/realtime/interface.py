@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from bondloop.compile.plan import Plan
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.tunables import allowed
-from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role, channels_of
+from bondloop.program.tick import calls
 from bondloop.realtime.tuned import about_parameter
 from bondloop.rigs.rig_tick import indexed
 from bondloop.safety.causes import Cause

@@ -20,8 +20,8 @@ from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.rehearsal import run_length, steps_of
 from bondloop.hybrid.run import Run, origin
 from bondloop.hybrid.tunables import operated
-from bondloop.program.call import calls
 from bondloop.program.ranges import checked_values, number
+from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick
 from bondloop.realtime.beside import Beside
 from bondloop.realtime.build import LINKS
