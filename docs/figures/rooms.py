@@ -55,7 +55,6 @@ STOREYS = {
         "containers": "arrays from files",
         "matlab_elements": "MATLAB files, tag by tag",
         "units": "text to SI",
-        "calls": "arguments",
         "errors": "what is refused",
     },
 }

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondloop.calls import clear_call
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import KINDS, Quantity
@@ -56,7 +55,6 @@ class Domain:
 
     __repr__ = brief
 
-    @clear_call
     def __init__(
         self,
         name: str,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Reading, Terminal, Zero, bond, unbond
-from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.errors import BondloopError, InputError, ModelError, unknown_name
 from bondloop.program.kinds import family_word, in_python, origin_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Model", "named_by_kind", "own_part"]
 
 
-@clear_calls
 class Model(Part):
     """A bond graph, or a part of one.
 

@@ -12,7 +12,6 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from bondloop.bondgraph.domain import Domain, domain_from
-from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, ModelError
 from bondloop.program.kinds import Kind, family_word, kept, register
 
@@ -135,19 +134,15 @@ class Part:
     _arguments: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     """What an element was made with, by which it is described."""
 
-    @clear_call
     def __init__(self) -> None:
         self._bonds: list[Bond] = []
 
     def __init_subclass__(cls) -> None:
-        """Answer calls of a kind of part with wrong arguments in a sentence; let descriptions name it."""
+        """Let descriptions name a kind of part."""
         super().__init_subclass__()
         own = cls.__module__.startswith("bondloop.bondgraph.")
         if own and cls.__name__[0] != "_" and cls.__name__ not in _BASES:
             register(Kind("part", cls.__name__, cls))
-        if "__init__" in vars(cls):
-            kind: Any = cls  # the constructor keeps its arguments, which a type checker cannot know
-            kind.__init__ = clear_call(cls.__init__)
 
     if not TYPE_CHECKING:  # to a type checker no other attributes exist
 

@@ -13,7 +13,6 @@ from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.described import stated_units
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.kept_elsewhere import nothing_kept
 from bondloop.program.kinds import describable
 from bondloop.program.law import entries, formulas
 from bondloop.program.same_twice import same_twice
@@ -106,8 +105,7 @@ class OdeElement(Multiport):
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
             )
         changed = changes(copy, motion, variables, kind)
-        with nothing_kept(type(law), "force", "rates", "memory"):  # after a first call, which may fill tables
-            _trace_again(law, self.inputs, forces, [e for _, _, written in changed for e in written])
+        _trace_again(law, self.inputs, forces, [e for _, _, written in changed for e in written])
         by_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
         for state, word, written in changed:
             for (variable, _), formula in zip(variables[state], written, strict=True):

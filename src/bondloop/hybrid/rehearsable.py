@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bondloop.calls import clear_call
 from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
@@ -43,13 +42,6 @@ class Rehearsable(ABC):
 
     seconds: float | None = None
     """Length of a run that the test's file gives; None where it gives none."""
-
-    def __init_subclass__(cls, **rest: object) -> None:
-        """Answer calls of a kind of test with wrong arguments in a sentence."""
-        super().__init_subclass__(**rest)
-        if "__init__" in vars(cls):
-            kind: Any = cls  # the constructor keeps its arguments, which a type checker cannot know
-            kind.__init__ = clear_call(cls.__init__)
 
     @property
     def seed(self) -> int | None:

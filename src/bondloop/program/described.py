@@ -7,14 +7,11 @@ entry names the family and the member: ``{"signal": "Sine", "amplitude": 0.01, .
 
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
-from weakref import WeakSet
+from typing import Any, ClassVar, Self
 
-from bondloop.calls import clear_call
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
@@ -234,20 +231,6 @@ class Whole:
         return result
 
 
-class _Signature:
-    """What a class takes: the arguments of its constructor."""
-
-    def __get__(self, instance: object | None, owner: type) -> inspect.Signature:
-        if instance is not None:  # what a value takes when it is called is its own affair
-            raise AttributeError("__signature__")
-        whole = inspect.signature(owner.__init__)  # type: ignore[misc]
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
-
-
-_CLEAR: WeakSet[type] = WeakSet()
-"""Classes whose constructors answer wrong arguments in a sentence."""
-
-
 class Described:
     """Base of the families; the base of one says ``family="signal"``, and its members register by name.
 
@@ -269,17 +252,6 @@ class Described:
         if alone or (not family and not cls.__name__.startswith("_")):
             kind = Kind(cls._family, cls.__name__, cls, alone, file_of(cls))
             cls._kind = register(kind, cls.__name__)
-
-    if not TYPE_CHECKING:  # to a type checker a dataclass has its own constructor
-
-        def __new__(cls, *_args: object, **_options: object) -> Self:
-            """Let wrong arguments be answered in a sentence: a dataclass has its __init__ only by now."""
-            if "__init__" in vars(cls) and cls not in _CLEAR:
-                _CLEAR.add(cls)
-                cls.__init__ = clear_call(cls.__init__)
-            return super().__new__(cls)
-
-        __signature__ = _Signature()
 
     def describe(self) -> dict[str, Any]:
         """Return the value as a dictionary that fits into JSON; `from_description` is its exact inverse."""

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
-from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, InputError, ModelError, unknown_name
 from bondloop.program.annotations import annotation_of, read_annotation
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Var
 from bondloop.program.kinds import FAMILIES
 from bondloop.program.ranges import number
-from bondloop.program.refusals import refusal
 from bondloop.program.restoring import Reader
 from bondloop.program.samples import in_si
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
@@ -93,7 +91,6 @@ class Law:
             if word in vars(cls):
                 check_units(vars(cls)[word], f"{cls.__name__}.{word}")
         dataclass(frozen=True)(cls)
-        setattr(cls, "__init__", clear_call(cls.__init__))  # noqa: B010 - mypy takes methods for fixed
         # A law that runs assigns its states, so this class says what may be assigned.
         for word in ("__setattr__", "__delattr__"):
             delattr(cls, word)
@@ -124,17 +121,17 @@ class Law:
         if name in self.__dict__ and name not in kept:
             own = name in {f.name for f in fields(self)}  # type: ignore[arg-type]
             what = "a parameter, the same at every sample" if own else "read"
-            raise refusal(
+            raise ModelError(
                 f"{type(self).__name__}: '{name}' is {what}, and cannot be assigned; what changes from one "
                 "sample to the next is a state, named in the class, states = {...}"
             )
         if name not in kept:
-            raise refusal(
+            raise ModelError(
                 f"{type(self).__name__}: {unknown_name('state', name, kept)}; what is kept from one "
                 "sample to the next is named in the class, states = {...}"
             )
         if not self._assigns:
-            raise refusal(
+            raise ModelError(
                 f"{type(self).__name__}: states cannot be assigned in rates or force, found '{name}'; rates "
                 f'returns how they change: {{"{name}": rate}}'
             )
@@ -142,17 +139,17 @@ class Law:
         if shape:
             array = array_of(value)
             if array.shape != shape:
-                raise refusal(
+                raise ModelError(
                     f"{type(self).__name__}: the state '{name}' has the shape {shape}; found {array.shape}"
                 )
             value = array
         elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
             count = value.size if isinstance(value, np.ndarray) else len(value)
-            raise refusal(f"{type(self).__name__}: the state '{name}' is one number; found {count}")
+            raise ModelError(f"{type(self).__name__}: the state '{name}' is one number; found {count}")
         self.__dict__[name] = value
 
     def __delattr__(self, name: str) -> None:
-        raise refusal(
+        raise ModelError(
             f"{type(self).__name__}: '{name}' cannot be deleted; a state has a value at every sample, and a "
             "parameter never changes"
         )

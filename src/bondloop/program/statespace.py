@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from bondloop.calls import clear_calls
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.ranges import number, si_array
@@ -31,7 +30,6 @@ DENSE_LIMIT = 4000
 """Most states for which a dense eigenvalue problem is attempted."""
 
 
-@clear_calls
 @dataclass(frozen=True)
 class StateSpace:
     """Sparse descriptor state space, ``E dx/dt = A x + B u + F du/dt``, ``y = C x + D u + H du/dt``.

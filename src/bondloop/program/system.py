@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.display.html import listed, notebook, paragraph, table
 from bondloop.errors import InputError, UnknownNameError
@@ -45,7 +44,6 @@ TYPESET = 8
 """States up to which a notebook is offered the equations of a system."""
 
 
-@clear_calls
 class System:
     """States, inputs, outputs and parameters, related by a program of small named assignments.
 

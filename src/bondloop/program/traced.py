@@ -16,7 +16,6 @@ import numpy as np
 from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, is_comparison
 from bondloop.program.numpy_functions import TRACEABLE
-from bondloop.program.refusals import refusal
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
@@ -72,14 +71,14 @@ class Traced:
         return Traced(Op("fabs", (self.expr,)))
 
     def __bool__(self) -> bool:
-        raise refusal(
+        raise ModelError(
             f"the truth of '{self._short()}' is known only when the test runs, so 'if', 'and', 'or', 'not', "
             "'while', min() and max() cannot ask for it; use bondloop.math: where(condition, a, b), "
             "minimum, maximum, clip, logical_and, logical_or, logical_not"
         )
 
     def _unknown(self) -> NoReturn:
-        raise refusal(
+        raise ModelError(
             f"the value of '{self._short()}' is known only when the test runs; use the functions of "
             "bondloop.math in place of Python's math, float(), int() and round(). A parameter that decides "
             "how a law is built, such as a number of terms, is declared with the type int"
@@ -118,13 +117,13 @@ class Traced:
         return function(*_held(args), **{name: _held(value) for name, value in options.items()})
 
     def _refuse(self, function: str) -> NoReturn:
-        raise refusal(
+        raise ModelError(
             f"the value of '{self._short()}' is known only when the test runs, so NumPy's {function} cannot "
             "take it; use the functions of bondloop.math in place of NumPy's"
         )
 
     def _remainder(self, _other: Value) -> NoReturn:
-        raise refusal(
+        raise ModelError(
             "'%', '//' and divmod() are no operations of a law; use bondloop.math.floor: "
             "x - n * floor(x / n) is what x % n would be"
         )
@@ -132,7 +131,7 @@ class Traced:
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _remainder
 
     def __invert__(self) -> NoReturn:
-        raise refusal("'~' turns Python's True into -2; use bondloop.math.logical_not(condition)")
+        raise ModelError("'~' turns Python's True into -2; use bondloop.math.logical_not(condition)")
 
     def _short(self) -> str:
         text = str(self.expr)
@@ -241,7 +240,7 @@ def _binary(
             return NotImplemented
         a, b = self.expr, expression(other)
         if symbol and not (_is_condition(self) and _is_condition(other)):
-            raise refusal(
+            raise ModelError(
                 f"'{symbol}' joins two conditions here, though Python joins the bits of whole numbers too; "
                 f"found '{self._short()}' and {other!r:.60}; use bondloop.math.logical_{name}, or where"
             )

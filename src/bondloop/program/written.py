@@ -12,7 +12,6 @@ import numpy as np
 
 from bondloop.errors import AbsentError, BondloopError, ModelError, unknown_name
 from bondloop.program.expr import is_comparison
-from bondloop.program.refusals import remembered
 from bondloop.program.traced import Traced, Value
 from bondloop.units import known_unit
 
@@ -48,8 +47,7 @@ def called(method: Callable[..., Value], what: str, *arguments: object) -> Value
         What it is told.
     """
     try:
-        with remembered():
-            return method(*arguments)
+        return method(*arguments)
     except BondloopError:
         raise  # it says already what to do
     except Exception as error:
