@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,6 +35,20 @@ LONG = {
 
 DRAWN = ("seed", "first")
 """Parameters of tests that count seeds: over a `range` of them any other beginning is as good."""
+
+
+@pytest.fixture(scope="session")
+def opensees() -> str:
+    """Return a Python that has OpenSeesPy: that of ``make opensees``, or what BONDLOOP_OPENSEES names."""
+    python = os.environ.get("BONDLOOP_OPENSEES", str(TESTS.parent / ".opensees" / "bin" / "python"))
+    if not Path(python).exists():
+        pytest.skip(f"no OpenSeesPy: there is no {python}; `make opensees` installs it")
+    tried = subprocess.run(
+        [python, "-c", "import openseespy.opensees"], capture_output=True, text=True, check=False
+    )
+    if tried.returncode:
+        pytest.skip(f"OpenSeesPy cannot be imported: {tried.stderr.strip().splitlines()[-1:]}")
+    return python
 
 
 def pytest_collection_modifyitems(items):

@@ -70,11 +70,9 @@ realtime/channels/bench.py realtime/channels/packet.py realtime/channels/sheet.p
 records/cosmos.py records/esm.py records/motion_files.py records/motion_units.py records/peer.py
 records/two_columns.py
 report/document.py report/literature.py report/number_words.py report/plain_words.py report/rigs.py
-structures/io.py structures/matrix_market.py
 structures/elements/base.py
-structures/foreign/abaqus.py structures/foreign/labelled.py structures/foreign/nastran.py
-structures/foreign/op4.py structures/foreign/opensees_arguments.py structures/foreign/tcl.py
-structures/foreign/tcl_arithmetic.py
+structures/readers/matrix_files.py structures/readers/matrix_market.py
+structures/readers/opensees_process.py
 studies/axis.py studies/distributions.py studies/histories.py studies/named_measures.py
 studies/uncertainty.py
 transfer/base.py transfer/process.py

@@ -3,7 +3,6 @@
 OpenSeesPy is in an environment of its own, ``make opensees``, or where BONDLOOP_OPENSEES says (a Python).
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -15,20 +14,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "opensees"
-
-
-@pytest.fixture(scope="module")
-def opensees() -> str:
-    """Return a Python that has OpenSeesPy."""
-    python = os.environ.get("BONDLOOP_OPENSEES", str(ROOT / ".opensees" / "bin" / "python"))
-    if not Path(python).exists():
-        pytest.skip(f"no OpenSeesPy: there is no {python}; `make opensees` installs it")
-    tried = subprocess.run(
-        [python, "-c", "import openseespy.opensees"], capture_output=True, text=True, check=False
-    )
-    if tried.returncode:
-        pytest.skip(f"OpenSeesPy cannot be imported: {tried.stderr.strip().splitlines()[-1:]}")
-    return python
 
 
 class Laboratory:

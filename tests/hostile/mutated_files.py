@@ -54,7 +54,7 @@ def _matrices() -> Any:
 
 
 def _write_matrices(path: Path) -> None:
-    from bondloop.structures.io import write_matrices
+    from bondloop.structures import write_matrices
 
     write_matrices(_matrices(), path)
 
@@ -101,80 +101,19 @@ def _dense_mtx(path: Path) -> None:
 
 
 def _read_stiffness(path: Path) -> Any:
-    from bondloop.structures.io import read_matrices
+    from bondloop.structures import read_matrices
 
     return read_matrices(M=path, K=path)
 
 
 def _read_all(path: Path) -> Any:
-    from bondloop.structures.io import read_matrices
+    from bondloop.structures import read_matrices
 
     return read_matrices(path)
 
 
-def _punch(path: Path) -> None:
-    lines = []
-    for name in ("KAAX", "MAAX"):
-        lines.append(f"DMIG    {name}           0       6       2       0                       3")
-        for node in (1, 2, 3):
-            lines.append(f"DMIG*   {name:16}{node:16d}{1:16d}")
-            lines += [
-                f"*       {other:16d}{1:16d}{4.0 - other:16.9E}".replace("E", "D")
-                for other in range(1, node + 1)
-            ]
-    path.write_text("\n".join(lines) + "\n")
-
-
-def _op4(path: Path) -> None:
-    dense = "       2       2       6       2KAA     1P,3E23.16\n"
-    dense += "       1       1       2\n 3.0000000000000000E+00-1.0E+00\n"
-    dense += "       2       1       2\n-1.0000000000000000E+00 1.0E+00\n       3       1       1\n 1.0E+00\n"
-    packed = (
-        "       2       2       6       2MAA     1P,3E23.16\n       1       0       3\n  196609\n 3.0E+00\n"
-    )
-    packed += "       2       0       3\n  196610\n 1.0E+00\n       3       1       1\n 1.0E+00\n"
-    path.write_text(dense + packed)
-
-
-def _op4_binary(path: Path) -> None:
-    def record(*parts: Any) -> bytes:
-        body = b"".join(p if isinstance(p, bytes) else np.array(p).tobytes() for p in parts)
-        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
-
-    content = b""
-    for name, rows in ((b"KAA     ", 2), (b"MAA     ", -2)):
-        content += record(np.array([2, rows, 6, 2], "<i4"), name)
-        for column in (1, 2):
-            if rows > 0:
-                content += record(
-                    np.array([column, 1, 4], "<i4"), np.array([3.0 * (column == 1), column - 1.0])
-                )
-            else:
-                content += record(np.array([column, 0, 4, 3, column], "<i4"), np.array([5.0]))
-        content += record(np.array([3, 1, 2], "<i4"), np.array([1.0]))
-    path.write_bytes(content)
-
-
-def _abaqus(path: Path) -> None:
-    path.write_text(
-        "** of Abaqus\n1,1, 1,1, 3.0e5\n2,1, 1,1, -1.0e5\n2,1, 2,1, 1.0e36\n-1,6, 2,1, 4.0\n-1,6, -1,6, 2.0\n"
-    )
-
-
 def _table_matrix(path: Path) -> None:
     path.write_text("a.ux;b.ux;c.rz\n3,5;-1;0\n-1;2;-1\n0;-1;1d0\n")
-
-
-def _opensees(path: Path) -> None:
-    models = Path(__file__).parents[1] / "structures" / "models"
-    path.write_text((models / "portal.tcl").read_text())
-
-
-def _read_opensees(path: Path) -> Any:
-    from bondloop.structures import read_opensees
-
-    model = read_opensees(path)
-    return str(model), [model.load(name) for name in model.patterns], model.structure.assemble()
 
 
 @cache
@@ -355,12 +294,7 @@ KINDS: dict[str, Kind] = {
     "npy": Kind(".npy", _npy, _read_stiffness),
     "mtx": Kind(".mtx", _mtx, _read_stiffness),
     "dense mtx": Kind(".mtx", _dense_mtx, _read_stiffness),
-    "punch": Kind(".pch", _punch, _read_all),
-    "OUTPUT4": Kind(".op4", _op4, _read_all),
-    "OUTPUT4 binary": Kind(".op4", _op4_binary, _read_all),
-    "Abaqus": Kind(".mtx", _abaqus, _read_stiffness),
     "table of a matrix": Kind(".csv", _table_matrix, _read_stiffness),
-    "OpenSees": Kind(".tcl", _opensees, _read_opensees),
     "run": Kind(".h5", lambda path: _run().save(path), _read_run),
     "run again": Kind(".h5", lambda path: _run().save(path), _repeat),
     "run of the old layout": Kind(".h5", _write_old_run, _read_run),

@@ -19,7 +19,7 @@ from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
 from bondloop.measurements import reader_process
 from bondloop.records import Record
-from bondloop.structures.io import read_matrices
+from bondloop.structures import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
 

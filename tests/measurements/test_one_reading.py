@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bondloop.errors import InputError
 from bondloop.measurements import read_measurements
 from bondloop.records import Record
-from bondloop.structures.foreign.table_matrix import read_table_matrix
+from bondloop.structures.readers.matrix_files import read_table_matrix
 
 NAN, INF = math.nan, math.inf
 NUMBERS = {

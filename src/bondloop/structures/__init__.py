@@ -16,21 +16,20 @@ from bondloop.structures.elements import (
     Spring,
     Timoshenko,
 )
-from bondloop.structures.foreign import ForeignModel, LeftOut, read_opensees
 from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
-from bondloop.structures.io import read_matrices, write_matrices
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modal_form import modal_form
+from bondloop.structures.readers import read_matrices, read_opensees, write_matrices
 from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
-    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure",
-    "StructureModel", "Timoshenko", "attach", "attach_bar", "field_form", "matrices_from_structure",
-    "network_form", "read_matrices", "read_opensees", "structure_from_tables", "write_matrices",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
+    "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko",
+    "attach", "attach_bar", "field_form", "matrices_from_structure", "network_form", "read_matrices",
+    "read_opensees", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction

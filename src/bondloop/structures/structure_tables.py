@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, Kind, family_word, plain, register, stamp
 from bondloop.structures.damping import checked_rayleigh
-from bondloop.structures.io import read_matrices
+from bondloop.structures.readers.matrix_files import read_matrices
 from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 

@@ -1,4 +1,4 @@
-"""M, C and K in from Matrix Market, .mat and .npz files, and out again, without losing a digit."""
+"""M, C and K in from Matrix Market, .mat, .npz files and tables, and out again, without losing a digit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bondloop.containers import (
     MOST,
     checked_sparse,
     dataset_values,
-    expect_file,
     load_matlab,
     load_numpy,
     own_items,
@@ -20,13 +19,9 @@ from bondloop.containers import (
     sparse_from_parts,
 )
 from bondloop.errors import InputError
-from bondloop.structures.foreign.abaqus import read_abaqus, without_held
-from bondloop.structures.foreign.labelled import OPEN, united
-from bondloop.structures.foreign.nastran import read_punch
-from bondloop.structures.foreign.op4 import read_op4
-from bondloop.structures.foreign.table_matrix import read_table_matrix
+from bondloop.measurements.text_table import read_table
 from bondloop.structures.matrices import SYMMETRY, Matrices
-from bondloop.structures.matrix_market import read_matrix_market
+from bondloop.structures.readers.matrix_market import read_matrix_market
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
@@ -53,14 +48,12 @@ def read_matrices(
     Parameters
     ----------
     source
-        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 with matrices
-        called KAA, MAA, BAA or the like; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx
-        and name.K.mtx.
+        A .npz or .mat file with the variables M, C and K; or ``name.mtx`` for the three files name.M.mtx,
+        name.C.mtx and name.K.mtx.
     M, C, K
-        Files of single matrices: .mtx (Matrix Market or Abaqus), .npz (also SciPy's), .npy, .mat, .pch,
-        .op4, .csv, .txt. Without C there is no damping. Where they name their degrees of freedom, these may
-        stand in different orders; the first file's is kept. Those that Abaqus holds (1e36 on the diagonal)
-        are left out.
+        Files of single matrices: .mtx (Matrix Market), .npz (also SciPy's), .npy, .mat, .csv, .txt. Without C
+        there is no damping. Where they name their degrees of freedom, these may stand in different orders;
+        the first file's is kept.
     dofs
         Names of the degrees of freedom; by default those in the file, or ``dof[1]``, ``dof[2]``, ...
 
@@ -72,7 +65,6 @@ def read_matrices(
     files = _files(source, {"M": M, "C": C, "K": K})
     found: Content = {}
     faults: list[str] = []
-    labelled = False
     for name, path in files:
         try:
             with readable(path, "file of matrices"):
@@ -82,22 +74,14 @@ def read_matrices(
             faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
         own: tuple[str, ...] | None = content.pop("dofs", None)
-        unnamed = content.pop(OPEN, False)
-        labelled = labelled or unnamed
         chosen = _pick(name, content, path, faults)
-        if unnamed and own is not None and "dofs" in found:
-            before = {n: m for n, m in found.items() if n in NAMES}
-            matrices, found["dofs"] = united(before, found["dofs"], chosen, own)
-            chosen = matrices
-        elif own is not None:
+        if own is not None:
             order: tuple[str, ...] = found.setdefault("dofs", own)
             chosen = _in_order(chosen, own, order, path, faults)
         found.update(chosen)
     if not faults:
         faults += [f"no {name} given" for name in ("M", "K") if name not in found]
     matrices = {name: found[name] for name in NAMES if name in found}
-    if labelled and "dofs" in found:
-        matrices, found["dofs"] = without_held(matrices, found["dofs"])
     for name, matrix in matrices.items():
         faults += _matrix_faults(name, matrix)
     sizes = {matrix.shape[0] for matrix in matrices.values()}
@@ -193,8 +177,8 @@ def _files(source: str | Path | None, single: dict[str, str | Path | None]) -> l
 
 def _reader(path: Path) -> Callable[[Path], Content]:
     readers = {
-        ".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".pch": read_punch,
-        ".op4": read_op4, ".csv": read_table_matrix, ".txt": read_table_matrix,
+        ".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".csv": read_table_matrix,
+        ".txt": read_table_matrix,
     }  # fmt: skip
     if path.suffix.lower() not in readers:
         raise InputError(f"{path}: unknown kind of file; known: {', '.join(readers)}")
@@ -204,14 +188,29 @@ def _reader(path: Path) -> Callable[[Path], Content]:
 def _read_mtx(path: Path) -> Content:
     from scipy import sparse
 
-    expect_file(path)
-    with path.open("rb") as file:
-        head = file.read(200).lstrip()
-    if head[:2] != b"%%" and b"%%" not in head:
-        return read_abaqus(path)
     matrix, comments = read_matrix_market(path)
     names = tuple(text.removeprefix(MARK) for text in comments if text.startswith(MARK))
     return {"": sparse.csr_array(matrix), "dofs": names or None}
+
+
+def read_table_matrix(path: Path, largest: int = 500_000_000, widest: int = 20_000) -> Content:
+    """Read a matrix as text, a row a line, with the names of its degrees of freedom if these stand above it.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    largest, widest
+        Bytes and columns that are read at most.
+    """
+    table = read_table(path, names=None, most=largest)
+    width, count = table.numbers.shape
+    if width > widest:
+        raise InputError(f"{width:,} columns; at most {widest:,} are read from text")
+    if not count:
+        raise InputError("no line has numbers")
+    names = tuple(name.strip("\"'") for name in table.names)
+    return {"": np.ascontiguousarray(table.numbers.T), "dofs": names or None}
 
 
 def _read_npy(path: Path) -> Content:
