@@ -1,4 +1,4 @@
-"""How near `bondloop.control.recommend` comes to the best that brute force finds.
+"""How near `bondloop.tuning.recommend` comes to the best that brute force finds.
 
     python benchmarks/recommend.py [NAME ...] [--finer 3] [--limit 600]
 
@@ -18,12 +18,12 @@ from collections.abc import Callable
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.control.families import FAMILIES
-from bondloop.hybrid.tuning.late_force import carried_on
-from bondloop.hybrid.tuning.search import Search
-from bondloop.hybrid.tuning.task import task_of, with_something_to_do
-from bondloop.hybrid.tuning.trial import Bench
 from bondloop.papers import dubois_damper, silva_benchmark
 from bondloop.transfer import Process, first_order
+from bondloop.tuning.late_force import carried_on
+from bondloop.tuning.search import Search
+from bondloop.tuning.task import task_of, with_something_to_do
+from bondloop.tuning.trial import Bench
 
 DELAYED = first_order(1.0, "5 ms", delay="9 ms")
 
@@ -98,7 +98,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.names:
         make, process, seconds = CASES[name]
-        answer = bl.control.recommend(process(), make(), seconds=seconds, budget=options.budget)
+        answer = bl.tuning.recommend(process(), make(), seconds=seconds, budget=options.budget)
         print(f"{name}\n{answer}\n{answer.seconds:.1f} s, check: {answer.check.verdict}", flush=True)
         if options.alone:
             continue

@@ -128,7 +128,7 @@ PLACES = {
     "hybrid/structure_readings.py": (7, PATTERN),
     "hybrid/test.py": (4, PATH),
     "hybrid/test_data.py": (2, PATTERN),
-    "hybrid/tuning/truth.py": (3, PATH),
+    "tuning/truth.py": (3, PATH),
     "hybrid/wiring.py": (2, PATH),
     "identify/specimen_problem.py": (2, "a table of parameters that is called path"),
     "integrate/structural/base.py": (1, DOF),

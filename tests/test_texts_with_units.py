@@ -42,7 +42,7 @@ TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b
 
 RESULTS = {
     "assess.FrequencyIndex", "assess.Response", "assess.Vibration", "compile.Result", "description.TestFile",
-    "hybrid.Recommendation", "identify.Contents", "identify.FourierPoint", "identify.InputOutput",
+    "tuning.Recommendation", "identify.Contents", "identify.FourierPoint", "identify.InputOutput",
     "identify.MatrixFit", "identify.Nonlinearity", "identify.PlannedPoint", "identify.Spectral",
     "identify.StepResponse", "identify.SteppedSinePlan", "measurements.Sampling", "program.PositiveRealness",
     "program.StateSpace", "studies.Sampled",

@@ -24,6 +24,7 @@ STOREYS = {
     "A test": {
         "external": "other people's programs",
         "realtime": "loop, links, telemetry",
+        "tuning": "a compensator that suits",
         "hybrid": "wiring, check, run",
         "identify": "models from data",
     },

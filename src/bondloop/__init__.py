@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         studies,
         substructure,
         transfer,
+        tuning,
     )
     from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation, Switches, rerun
     from bondloop.program import signals
@@ -84,6 +85,7 @@ __all__ = [
     "studies",
     "substructure",
     "transfer",
+    "tuning",
 ]
 
 # Where each lazy name lives: "module", or "module:attribute" for one thing out of a module. A name added here
@@ -122,6 +124,7 @@ _LAZY = {
     "studies": "bondloop.studies",
     "substructure": "bondloop.substructure",
     "transfer": "bondloop.transfer",
+    "tuning": "bondloop.tuning",
     "rerun": "bondloop.hybrid:rerun",
 }
 

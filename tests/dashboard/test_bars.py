@@ -3,7 +3,7 @@
 import numpy as np
 
 from bondloop.dashboard.bars import OVERFLOWING, Bars
-from bondloop.hybrid.wiring import DIVERGED
+from bondloop.hybrid.channel_bounds import DIVERGED
 from bondloop.realtime.snapshot import ShownChannel
 
 

@@ -19,16 +19,16 @@ from bondloop.bondgraph import Model, Sf
 from bondloop.control.families import FAMILIES
 from bondloop.control.family import Candidate, Family
 from bondloop.errors import InputError
-from bondloop.hybrid.tuning.choice import chosen
-from bondloop.hybrid.tuning.search import Search
-from bondloop.hybrid.tuning.task import identified_process, task_of, with_something_to_do
-from bondloop.hybrid.tuning.trial import Bench, Trial, noise_gain
-from bondloop.hybrid.tuning.truth import true_velocities
+from bondloop.tuning.choice import chosen
+from bondloop.tuning.search import Search
+from bondloop.tuning.task import identified_process, task_of, with_something_to_do
+from bondloop.tuning.trial import Bench, Trial, noise_gain
+from bondloop.tuning.truth import true_velocities
 
 
 @pytest.fixture(scope="module")
 def answer():
-    return bl.control.recommend(
+    return bl.tuning.recommend(
         LATE, pair(), families=["Direct", "LeadCompensation", "PolynomialPrediction"], seconds=3
     )
 
@@ -138,7 +138,7 @@ def test_a_test_without_excitation_gets_noise():
 
 
 def test_where_none_passes_it_says_so():
-    hopeless = bl.control.recommend(LATE, pair(), families=["Direct"], seconds=2)
+    hopeless = bl.tuning.recommend(LATE, pair(), families=["Direct"], seconds=2)
     assert hopeless.best is None
     assert "none of 1 settings gives a stable loop" in hopeless.sentence
     assert "unstable at" in str(hopeless)
@@ -149,17 +149,17 @@ def test_where_none_passes_it_says_so():
 
 def test_what_cannot_be_tuned_is_refused():
     with pytest.raises(InputError, match="unknown family of compensators 'LeadCompensaton'; did you mean"):
-        bl.control.recommend(LATE, pair(), families=["LeadCompensaton"])
+        bl.tuning.recommend(LATE, pair(), families=["LeadCompensaton"])
     with pytest.raises(InputError, match=r"expected a bondloop\.HybridTest; found str"):
-        bl.control.recommend(LATE, "test.toml")
+        bl.tuning.recommend(LATE, "test.toml")
     with pytest.raises(InputError, match="expected a model of the transfer system"):
-        bl.control.recommend("G1D", pair(), families=["Direct"], seconds=1)
+        bl.tuning.recommend("G1D", pair(), families=["Direct"], seconds=1)
     with pytest.raises(InputError, match="does not move"):
-        bl.control.recommend(LATE, pair(excitation={"v_wall": 0.0}), seconds=1)
+        bl.tuning.recommend(LATE, pair(excitation={"v_wall": 0.0}), seconds=1)
     with pytest.raises(InputError, match="works sample by sample"):
-        bl.control.recommend(LATE, pair(coupling="continuous"))
+        bl.tuning.recommend(LATE, pair(coupling="continuous"))
     with pytest.raises(InputError, match="budget"):
-        bl.control.recommend(LATE, pair(), budget=-1)
+        bl.tuning.recommend(LATE, pair(), budget=-1)
 
 
 def test_a_candidate_that_cannot_be_made_is_noted():

@@ -19,12 +19,12 @@ from bondloop.control.families import FAMILIES
 from bondloop.control.family import Task
 from bondloop.control.worth_trying import beginning, poles_for
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid.tuning.late_force import carried_on, late_samples
-from bondloop.hybrid.tuning.plain_model import plain_model
-from bondloop.hybrid.tuning.task import identified_process
-from bondloop.hybrid.tuning.trial import noise_gain
 from bondloop.papers import silva_benchmark
 from bondloop.transfer import Process, first_order, second_order
+from bondloop.tuning.late_force import carried_on, late_samples
+from bondloop.tuning.plain_model import plain_model
+from bondloop.tuning.task import identified_process
+from bondloop.tuning.trial import noise_gain
 
 PROCESSES = st.one_of(
     st.builds(
@@ -157,7 +157,7 @@ def test_how_late_the_force_is_read_off_the_tick(late):
 def test_a_test_with_its_own_extrapolation_keeps_it():
     own = bl.hybrid.Extrapolation(order=2, points=5)
     assert carried_on(pair(extrapolation=own), 5.0) is None
-    answer = bl.control.recommend(LATE, pair(extrapolation=own), families=["Direct"], seconds=1)
+    answer = bl.tuning.recommend(LATE, pair(extrapolation=own), families=["Direct"], seconds=1)
     assert answer.extrapolation == own
     assert not any(t.candidate.carried for t in answer.trials)
 
@@ -168,7 +168,7 @@ def test_the_force_is_carried_on_where_that_is_better(tmp_path):
     test = pair(rig=replace(pair().rig, latency=0.0, sensors={"force": late}))
     process = first_order(1.0, "5 ms")
     both, held = (
-        bl.control.recommend(process, test, families=["InverseModel"], seconds=3, extrapolate=choice)
+        bl.tuning.recommend(process, test, families=["InverseModel"], seconds=3, extrapolate=choice)
         for choice in (True, False)
     )
     assert held.test.extrapolation is None

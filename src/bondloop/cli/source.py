@@ -101,9 +101,8 @@ def _is_file(source: str) -> bool:
 
 def _from_test_file(path: Path) -> Model:
     from bondloop.description import load
-    from bondloop.hybrid.test_data import structure_of
 
-    model = structure_of(load(path))
+    model = load(path).structure
     if model is None:
         raise InputError(
             f"{path}: its test has no bond graph to show; a hybrid test with a structure has one"

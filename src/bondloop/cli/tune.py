@@ -16,7 +16,7 @@ from bondloop.display import silent
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Recommendation
+    from bondloop.tuning import Recommendation
 
 __all__ = ["tune"]
 
@@ -81,8 +81,8 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     as_json: AsJson = False,
 ) -> None:
     """Find the compensator that suits a test, with its settings; exits with 1 where none passes the check."""
-    from bondloop.control import recommend
     from bondloop.transfer import Process
+    from bondloop.tuning import recommend
 
     test, module = find_test(source, settings or [])
     if over or ranges:

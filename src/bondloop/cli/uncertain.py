@@ -100,7 +100,7 @@ def keep_tests(
     figures
         Whether to draw their motions over each other.
     """
-    from bondloop.hybrid.wiring import DIVERGED
+    from bondloop.hybrid.channel_bounds import DIVERGED
     from bondloop.studies import overlay
     from bondloop.studies.histories import histories
 

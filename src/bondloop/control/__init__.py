@@ -26,7 +26,6 @@ from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.per_actuator import PerActuator
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
-from bondloop.control.recommendation import recommend
 from bondloop.control.recursive_fir import RecursiveFir
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.restoring_force import RestoringForce
@@ -77,5 +76,4 @@ __all__ = [
     "TwoStageAdaptive",
     "VirtualJunction",
     "as_controller",
-    "recommend",
 ]

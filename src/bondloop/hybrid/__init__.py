@@ -9,7 +9,6 @@ from bondloop.hybrid.run import Run, rerun
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
-from bondloop.hybrid.tuning import Recommendation
 from bondloop.program.tunable import Tunable
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "Extrapolation",
     "HybridTest",
     "PseudoDynamicTest",
-    "Recommendation",
     "Run",
     "Simulation",
     "Switches",

@@ -10,18 +10,20 @@ from bondloop.bondgraph.domain import TRANSLATION, is_at_home
 from bondloop.errors import InputError, ModelError
 from bondloop.program.described import stated_kinds, stated_units
 from bondloop.program.quantity import quantity_of
+from bondloop.program.ranges import number
+from bondloop.program.signals import Constant, Signal
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
     from bondloop.program.expr import Expr, Var
     from bondloop.program.quantity import Quantity
-    from bondloop.program.signals import Signal
     from bondloop.safety import Interlock
     from bondloop.safety.limits import Limits
 
 __all__ = [
     "CommandUnit",
+    "as_signal",
     "command_units",
     "expect",
     "expect_kind_of_signal",
@@ -324,3 +326,18 @@ def refuse_arguments_of_parts(paths: Mapping[str, object], parts: Mapping[str, o
                 f"'{path}' is not a parameter, which could be changed as the test runs, but decides how it "
                 f"is built: give it where the test is made, {kind}(..., {rest}={paths[path]})"
             ).at("values", path)
+
+
+def as_signal(name: str, given: object, unit: str = "") -> Signal:
+    """Return what a test is given as the excitation of an input as a signal; a number is a constant."""
+    if isinstance(given, Signal):
+        return given
+    if isinstance(given, (int, float, str)):
+        try:
+            return Constant(number(given, f"the excitation of '{name}'", *((unit,) if unit else ())))
+        except InputError as error:
+            raise error.at("excitation", name) from None
+    raise InputError(
+        f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
+        "bondloop.signals.Sine(...), a number or a text with a unit"
+    )

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.system import System
 
-__all__ = ["POWER", "counterparts", "interface_velocities", "power_of_sources", "supplied_power"]
-
-POWER = "excitation.power"
-"""Channel of the power [W] that all sources of the numerical half supply."""
+__all__ = ["counterparts", "interface_velocities", "power_of_sources", "supplied_power"]
 
 
 def interface_velocities(test: HybridTest) -> list[tuple[int, str, Expr]]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.hybrid.channel_bounds import DIVERGED, limit_word
 from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, steps_of, trip
 from bondloop.hybrid.run import why_stopped
 from bondloop.hybrid.sensor_range import at_an_end, span
-from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.rigs.rig_tick import indexed
 from bondloop.safety.channel_names import DISPLACEMENT_SWITCH

@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.hybrid.disturbance import Size, sized_push
 from bondloop.hybrid.rehearsal import CHUNK, trip
-from bondloop.hybrid.wiring import SCALE
+from bondloop.hybrid.tunables import SCALE
 from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import cause_words
 from bondloop.safety.channel_names import CAUSE

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces, rejoin
-from bondloop.hybrid.wiring import loop_links
+from bondloop.hybrid.direct_coupling import loop_links
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.expr import Const
 from bondloop.safety.channel_names import FORCE_SWITCH

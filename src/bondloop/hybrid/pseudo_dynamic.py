@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
+    as_signal,
     command_units,
     expect,
     expect_kind_of_signal,
@@ -29,7 +30,7 @@ from bondloop.hybrid.ground_steps import (
 )
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.structure_readings import described
-from bondloop.hybrid.wiring import SCALE
+from bondloop.hybrid.tunables import SCALE
 from bondloop.integrate.structural.base import Scheme
 from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.imperfections.base import expect_unit
@@ -204,8 +205,6 @@ class PseudoDynamicTest(Checkable):
             )
 
     def _load(self, name: str, given: Any) -> tuple[Signal, NDArray[np.float64]]:
-        from bondloop.hybrid.test import as_signal
-
         if isinstance(given, tuple) and (len(given) != 2 or not isinstance(given[1], Mapping)):
             raise InputError(
                 f"the excitation '{name}': expected a signal, or a signal with the forces per unit of it, "

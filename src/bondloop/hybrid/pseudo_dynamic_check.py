@@ -15,7 +15,7 @@ from bondloop.hybrid.judging_stability import COARSE, stability
 from bondloop.hybrid.margins import Margins
 from bondloop.hybrid.remedy import PARTS, TRIES, Change
 from bondloop.hybrid.stepped_loop import SteppedLoop
-from bondloop.hybrid.wiring import SCALE
+from bondloop.hybrid.tunables import SCALE
 from bondloop.integrate.substep import SubStep
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import UnknownNameError
+from bondloop.hybrid.channel_bounds import diverged, limit_word
 from bondloop.hybrid.complete import Complete
 from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_energy, inserted, recoverable
 from bondloop.hybrid.ground_steps import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
-from bondloop.hybrid.wiring import SCALE, diverged, limit_word
+from bondloop.hybrid.tunables import SCALE
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion, stepped_by
 from bondloop.integrate.structural.specimen import spread

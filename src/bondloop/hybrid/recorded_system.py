@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import Model
 from bondloop.errors import UnknownNameError
+from bondloop.hybrid.channel_bounds import role_of
 from bondloop.hybrid.comparison import power_of_sources
 from bondloop.hybrid.energies import asks_for_energy
 from bondloop.hybrid.half_energies import HalfEnergies
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen, read_off, readings_in
-from bondloop.hybrid.wiring import role_of
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.paths import within
 from bondloop.program.tick import Channel, Step

@@ -12,10 +12,11 @@ from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
-from bondloop.program.kinds import file_digests, in_python, same, without_folders
+from bondloop.program.kinds import file_digests, in_python, plain, same, without_folders
 from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
     from bondloop.hybrid.run import Run
     from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
@@ -80,9 +81,21 @@ class Rehearsable(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return the test as data, from which the same one can be made again."""
-        from bondloop.hybrid.test_data import describe_test
+        arguments = {name: value for name, value in self.arguments.items() if value is not None}
+        for name in ("values", "record"):
+            if not arguments.get(name):
+                arguments.pop(name, None)
+        first: dict[str, object] = {"test": type(self).__name__, "name": arguments.pop("name")}
+        return first | {name: plain(value) for name, value in self._folded(arguments).items()}
 
-        return describe_test(self)
+    def _folded(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as a description has them."""
+        return arguments
+
+    @property
+    def structure(self) -> Model | None:
+        """The whole structure of a hybrid test, or its numerical half where that was not cut from one."""
+        return None
 
     def about(self) -> dict[str, Any]:
         """Return what run files say of the test: its description, and what follows from it.

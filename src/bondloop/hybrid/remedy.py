@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bondloop.errors import BondloopError
 from bondloop.hybrid.judging_stability import COARSE
 from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.hybrid.wiring import SCALE
+from bondloop.hybrid.tunables import SCALE
 
 if TYPE_CHECKING:
     from bondloop.control import PolynomialPrediction

@@ -12,7 +12,7 @@ import numpy as np
 from bondloop.hybrid.dry_run import STARTED
 from bondloop.hybrid.free_motion import QUIET, end_of
 from bondloop.hybrid.rehearsal import CHUNK, Rehearsal
-from bondloop.hybrid.wiring import SCALE
+from bondloop.hybrid.tunables import SCALE
 from bondloop.program.expr import Var
 from bondloop.program.philox import LARGEST
 from bondloop.program.quantity import Role, channels_of

@@ -19,13 +19,13 @@ from bondloop.compile import Result, Runner
 from bondloop.display import telling
 from bondloop.display.html import folded, listed, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.channel_bounds import DIVERGED, limit_word
 from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
 from bondloop.hybrid.tunables import checked_sets
-from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick import calls

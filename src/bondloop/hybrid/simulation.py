@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.arguments import expect_kind_of_signal, expect_signals
+from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal, expect_signals
+from bondloop.hybrid.channel_bounds import diverged, role_of
 from bondloop.hybrid.energies import inserted
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.recorded_system import Asked, model_of
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.structure_readings import described, readings_in
-from bondloop.hybrid.test import as_signal
-from bondloop.hybrid.wiring import diverged, role_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute

@@ -20,7 +20,7 @@ from bondloop.assess import (
 )
 from bondloop.assess.judgement import percent
 from bondloop.assess.samples import FEWEST, finite_part, mean_period
-from bondloop.hybrid.comparison import POWER
+from bondloop.hybrid.channel_bounds import POWER
 from bondloop.program.quantity import Meaning, Role
 from bondloop.safety.channel_names import FORCE_SWITCH
 

@@ -17,6 +17,7 @@ from bondloop.control.direct import Direct
 from bondloop.control.restoring_force import RestoringForce
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
+    as_signal,
     command_units,
     expect,
     expect_kind_of_signal,
@@ -29,6 +30,7 @@ from bondloop.hybrid.arguments import (
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
+from bondloop.hybrid.cut_halves import cut_structure, fold_halves
 from bondloop.hybrid.extrapolation import Extrapolation, usable
 from bondloop.hybrid.ground import (
     GroundedHalves,
@@ -76,7 +78,7 @@ if TYPE_CHECKING:
     from bondloop.safety import Interlock
     from bondloop.transfer.base import Transfer
 
-__all__ = ["HybridTest", "as_signal"]
+__all__ = ["HybridTest"]
 
 
 GAP = 0.02
@@ -456,6 +458,15 @@ class HybridTest(Checkable):
         """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
         return self.overrides.get(SCALE, 1.0)
 
+    def _folded(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        fold_halves(arguments)
+        return arguments
+
+    @property
+    def structure(self) -> Model:
+        """The structure from which the halves were cut; where they were not, the numerical half."""
+        return cut_structure(self.numerical)
+
     @property
     def arguments(self) -> dict[str, Any]:
         """What the test was made with, by the names of the constructor."""
@@ -716,23 +727,6 @@ class HybridTest(Checkable):
         import bondloop
 
         return bondloop.realtime.run_realtime(self, seconds, **options)
-
-
-def as_signal(name: str, given: object, unit: str = "") -> Signal:
-    """Return what a test is given as the excitation of an input as a signal; a number is a constant."""
-    from bondloop.program.signals import Constant, Signal
-
-    if isinstance(given, Signal):
-        return given
-    if isinstance(given, (int, float, str)):
-        try:
-            return Constant(number(given, f"the excitation of '{name}'", *((unit,) if unit else ())))
-        except InputError as error:
-            raise error.at("excitation", name) from None
-    raise InputError(
-        f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
-        "bondloop.signals.Sine(...), a number or a text with a unit"
-    )
 
 
 def _refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> None:

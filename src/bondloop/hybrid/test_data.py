@@ -1,4 +1,4 @@
-"""Tests as data: every argument of the constructor, described; and back.
+"""Tests from data: every argument of the constructor, as `HybridTest.describe` gives it.
 
 Of a hybrid test whose halves come from one cut, the whole structure is described once, with the cut::
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bondloop.bondgraph import Model
 from bondloop.errors import BondloopError, nearest, unknown_name
@@ -22,15 +22,10 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded, structures_of
-from bondloop.program.kinds import Kind, origin_of, plain, register
+from bondloop.program.kinds import Kind, register
 from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.substructure.half import numerical_half
-
-if TYPE_CHECKING:
-    from bondloop.hybrid.rehearsable import Rehearsable
-    from bondloop.program.kinds import Origin
-    from bondloop.rigs.emulated import Emulated
 
 CHANNELS = frozenset(
     {"desired", "actual", "measured", "force", "command", "synchronisation", "excitation", "controller"}
@@ -40,56 +35,7 @@ CHANNELS = frozenset(
 CUT = ("bonds", "physical")
 """What a cut that is a table may hold."""
 
-__all__ = ["describe_test", "parameters_of_file", "read_test", "structure_of"]
-
-
-def describe_test(test: Rehearsable) -> dict[str, Any]:
-    """Describe a test by what it was made with; where there is nothing to say, there is no entry."""
-    arguments = {k: v for k, v in test.arguments.items() if v is not None}
-    for name in ("values", "record"):
-        if not arguments.get(name):
-            arguments.pop(name, None)
-    entries: dict[str, object] = {"test": type(test).__name__, "name": arguments.pop("name")}
-    if isinstance(test, HybridTest):
-        _fold_halves(arguments)
-    entries.update({name: plain(value) for name, value in arguments.items()})
-    return entries
-
-
-def _fold_halves(arguments: dict[str, Any]) -> None:
-    """Put the structure and its cut in the place of the halves."""
-    origin = origin_of(arguments["numerical"])
-    whole: Model | None = None
-    rig: Emulated = arguments["rig"]
-    if origin is not None and origin.kind.name == "numerical_half":
-        whole = origin.arguments["of"]
-        del arguments["numerical"]
-        rest = {"structure": whole, "cut": _cut(origin), **arguments}
-        arguments.clear()
-        arguments.update(rest)
-        own = origin_of(rig.physical)
-        if own is not None and own.kind.name == "physical_half" and own.arguments == origin.arguments:
-            arguments["rig"] = {k: v for k, v in rig.describe().items() if k != "physical"}
-    reference = arguments.get("reference")
-    if reference is not None:
-        model, outputs = reference if isinstance(reference, tuple) else (reference, None)
-        arguments["reference"] = {
-            **({} if model is whole else {"of": model}),
-            **({} if outputs is None else {"outputs": list(outputs)}),
-        }
-
-
-def _cut(origin: Origin) -> list[str] | dict[str, object]:
-    bonds, physical = list(origin.arguments["cut"]), origin.arguments["physical"]
-    return bonds if physical is None else {"bonds": bonds, "physical": physical}
-
-
-def structure_of(test: Rehearsable) -> Model | None:
-    """Return the whole structure of a hybrid test or, where the halves were not cut from one, its half."""
-    if not isinstance(test, HybridTest):
-        return None
-    origin = origin_of(test.numerical)
-    return test.numerical if origin is None or "of" not in origin.arguments else origin.arguments["of"]
+__all__ = ["parameters_of_file", "read_test"]
 
 
 # ---------------------------------------------------------------------- back

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Literal
 
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import InputError, UnknownNameError, unknown_name
+from bondloop.hybrid.channel_bounds import POWER, diverged, limit_word, role_of
 from bondloop.hybrid.comparison import (
-    POWER,
     counterparts,
     interface_velocities,
     power_of_sources,
     supplied_power,
 )
 from bondloop.hybrid.computer import Computer
+from bondloop.hybrid.direct_coupling import loop_links
 from bondloop.hybrid.energies import ENERGIES, Balance, asks_for_energy, inserted
 from bondloop.hybrid.half_energies import HalfEnergies
 from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
 from bondloop.hybrid.tunables import SCALE, targets_from_outside, tunable_tick
 from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.quantity import Meaning, Quantity, Role
+from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
@@ -35,13 +36,7 @@ if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.rigs.emulated import RigSystem
 
-__all__ = ["DIVERGED", "SCALE", "Wiring", "diverged", "limit_word", "loop_links", "role_of"]
-
-DIVERGED = 1e9
-"""A motion beyond this magnitude (SI units) has diverged, whatever the limits."""
-
-OVERFLOWING = 1e18
-"""The same for all else: a bulk modulus or an estimated stiffness may well be beyond 1e9."""
+__all__ = ["Wiring"]
 
 Part = Literal["computer", "rig", "reference"]
 """The parts of a test."""
@@ -371,36 +366,3 @@ def _knows(system: System | None, path: str) -> bool:
         return system is not None and system.expression(path) is not None
     except InputError:
         return False
-
-
-def role_of(system: System, value: Expr) -> Role:
-    """Return the role of a variable that is recorded by its path: a state, or nothing in particular."""
-    return Role.STATE if isinstance(value, Var) and value in system.state_vars else Role.OTHER
-
-
-def limit_word(meaning: Meaning) -> str:
-    """Return the limit that holds for a channel, by its name in `Limits`; empty where there is none.
-
-    >>> limit_word(Meaning(Role.ACTUAL, "velocity", "flow", 0)), limit_word(Meaning(Role.DESIRED))
-    ('velocity', '')
-    """
-    if meaning.role is Role.COMMAND:
-        return "command"
-    words = {**{kind: word for word, kind in MEASURED.items()}, "acceleration": "acceleration"}
-    return words.get(meaning.kind, "") if meaning.role is Role.ACTUAL else ""
-
-
-def diverged(meaning: Meaning) -> float:
-    """Return the magnitude beyond which a channel has diverged, whatever the limits."""
-    moves = meaning.kind in ("displacement", "flow")
-    return DIVERGED if moves and meaning.role not in (Role.ESTIMATE, Role.GAIN) else OVERFLOWING
-
-
-def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
-    """Return what drives what when computer and rig are joined directly, without sampling."""
-    links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
-    for effort, force in zip(design.efforts, rig.forces, strict=True):
-        links[effort] = force if feedback else Const(0.0)
-    links.update(zip(design.displacements, rig.displacements, strict=False))
-    links.update(zip(design.velocities, rig.velocities, strict=False))
-    return links

@@ -11,7 +11,6 @@ import bondloop
 from bondloop.display.html import folded, paragraph, picture, preformatted, table
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.check_figure import draw_check
-from bondloop.hybrid.test_data import structure_of
 from bondloop.plots.realtime import latencies
 from bondloop.realtime.summary import summary_lines
 from bondloop.records.isolated import read_log
@@ -92,7 +91,7 @@ def tested(t: Told) -> Iterator[str]:
     """Say what was tested, with its drawing and its parameters."""
     description = t.run.record.description
     yield table(("part", "what it is"), parts(description, t.test, t.run.record.units), ["key"])
-    model = None if t.test is None else structure_of(t.test)
+    model = None if t.test is None else t.test.structure
     if model is not None:
         try:
             frames = sum(1 for _ in model.walk()) <= MOST_FRAMED

@@ -11,7 +11,6 @@ from bondloop.bondgraph import Model
 from bondloop.bondgraph.elements import C, Element, Field, I, MSe, MSf, Multiport, R, Se, Sf
 from bondloop.devices.ode_element import OdeElement
 from bondloop.errors import BondloopError
-from bondloop.hybrid.test_data import structure_of
 from bondloop.report.number_words import in_unit, kind_words
 from bondloop.report.plain_words import told
 from bondloop.report.rigs import other_rig
@@ -77,7 +76,7 @@ def _rows(
     for key in ("structure", "numerical"):
         if description.get(key):
             word = "structure" if key == "structure" else "numerical half"
-            yield word, _structure(description[key], None if test is None else structure_of(test))
+            yield word, _structure(description[key], None if test is None else test.structure)
     systems = description.get("systems")
     if isinstance(systems, Mapping):
         for name, system in systems.items():

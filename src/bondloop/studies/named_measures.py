@@ -119,7 +119,7 @@ def limit_shares(tick: Tick, limits: Limits | None) -> list[Expr]:
     limits
         Those of its interlock, which sees what is measured.
     """
-    from bondloop.hybrid.wiring import DIVERGED, limit_word
+    from bondloop.hybrid.channel_bounds import DIVERGED, limit_word
 
     bounds = [(Var(name), bound) for name, bound in tick.bounds.items() if bound < DIVERGED]
     seen: dict[tuple[str, int | None], Var] = {}

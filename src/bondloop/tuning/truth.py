@@ -8,7 +8,6 @@ import numpy as np
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.hybrid.test_data import structure_of
 from bondloop.program.expr import Var
 from bondloop.program.paths import within
 from bondloop.rigs.rig_tick import indexed
@@ -42,8 +41,8 @@ def true_velocities(test: HybridTest, seconds: float) -> dict[str, NDArray[np.fl
     seconds
         Length of the run.
     """
-    whole = structure_of(test)
-    if whole is None or whole is test.numerical:
+    whole = test.structure
+    if whole is test.numerical:
         return {}
     names = indexed("desired.velocity", len(test.half.flows))
     paths = {

@@ -9,8 +9,8 @@ import numpy as np
 from bondloop.errors import BondloopError
 from bondloop.hybrid.extrapolation import Extrapolation
 from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.hybrid.tuning.task import PLAIN
 from bondloop.rigs.rig_tick import indexed
+from bondloop.tuning.task import PLAIN
 
 if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest

@@ -19,8 +19,6 @@ from bondloop.hybrid.margins import Place
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of, trip
 from bondloop.hybrid.run import why_stopped
 from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.hybrid.tuning.task import PLAIN, open_loop_velocity
-from bondloop.hybrid.tuning.truth import true_velocities
 from bondloop.program.block import Context
 from bondloop.program.expr import Var
 from bondloop.program.one_step import one_step
@@ -28,6 +26,8 @@ from bondloop.program.paths import within
 from bondloop.program.tick import Channel, Tick, every
 from bondloop.rigs.rig_tick import indexed
 from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.tuning.task import PLAIN, open_loop_velocity
+from bondloop.tuning.truth import true_velocities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

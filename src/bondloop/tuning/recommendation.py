@@ -13,13 +13,13 @@ from bondloop.control.families import FAMILIES
 from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.test import HybridTest
-from bondloop.hybrid.tuning.answer import Recommendation
-from bondloop.hybrid.tuning.choice import chosen
-from bondloop.hybrid.tuning.late_force import carried_on
-from bondloop.hybrid.tuning.search import Search
-from bondloop.hybrid.tuning.task import task_of, with_something_to_do
-from bondloop.hybrid.tuning.trial import Bench, Trial
 from bondloop.program.ranges import POSITIVE
+from bondloop.tuning.answer import Recommendation
+from bondloop.tuning.choice import chosen
+from bondloop.tuning.late_force import carried_on
+from bondloop.tuning.search import Search
+from bondloop.tuning.task import task_of, with_something_to_do
+from bondloop.tuning.trial import Bench, Trial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bondloop.control.family import Family
     from bondloop.transfer.process import Process
 
-__all__ = ["recommended"]
+__all__ = ["recommend"]
 
 TICKS, FEW_TICKS = 200_000, 40_000
 """Ticks of a rehearsal at most, and of one over the coarse grid: a longer test is tried on its beginning, and
@@ -38,7 +38,7 @@ COARSE, FINE = 0.6, 0.85
 
 
 @telling("trying compensators")
-def recommended(
+def recommend(
     process: Process | None,
     test: HybridTest,
     *,
@@ -48,24 +48,47 @@ def recommended(
     extrapolate: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Recommendation:
-    """Search for the compensator of a test; `bondloop.control.recommend` says how.
+    """Return the compensator that suits a test, with its settings and why.
+
+    Every family of `bondloop.control.families.FAMILIES` is tried with settings that are derived from the
+    process, the rate and the highest frequency of the motion: first each setting by itself about the middle,
+    then, where that is not far behind the best, all combinations. What the linear loop shows to be unstable
+    is dismissed, the rest is rehearsed; the best eight with different choices are refined, setting by
+    setting; the best few are checked in full. Of those that pass, the one with the least error against the
+    complete structure is taken or, of those within a tenth of it, the one with the largest margin, then
+    the least noise.
+
+    The error is against the test's reference, or else against the structure from which its halves were cut,
+    or else that of tracking. A test without excitation gets noise.
 
     Parameters
     ----------
     process
-        Model of the transfer system; None to identify the test's own emulated actuator.
+        Model of the transfer system, as identified; None to identify the test's own emulated actuator.
     test
-        The test.
+        The test; its controller does not matter, its rig is what is rehearsed on.
     families
         Names of the families to try; all unless given.
     seconds
-        Length of a rehearsal; the test's own unless given.
+        Length of a rehearsal; the test's own, at most 200,000 ticks, unless given.
     budget
-        Seconds in which settings are tried and checked.
+        Seconds for the search: after 0.85 of them no further setting is tried, and the best are checked. It
+        is over when it is done, as a rule earlier.
     extrapolate
-        Whether the measured force may be carried on over the step.
+        Whether the test may be given a `bondloop.hybrid.Extrapolation`: the measured force is then held in
+        one try and carried on in another, and the sentence says which to take. False for the controller
+        alone. A test with an extrapolation of its own keeps it.
     progress
         Called with (settings done, settings in all).
+
+    Examples
+    --------
+    >>> import bondloop as bl
+    >>> from bondloop.papers import silva_benchmark
+    >>> test, process = silva_benchmark.test(), silva_benchmark.Plant().process()
+    >>> answer = bl.tuning.recommend(process, test, families=["Direct", "InverseModel"], seconds=8)
+    >>> answer.check.passed, type(answer.controller).__name__
+    (True, 'InverseModel')
     """
     if not isinstance(test, HybridTest):
         raise InputError(f"test: expected a bondloop.HybridTest; found {type(test).__name__}")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bondloop.hybrid.tuning.answer import Recommendation
-    from bondloop.hybrid.tuning.trial import Trial
+    from bondloop.tuning.answer import Recommendation
+    from bondloop.tuning.trial import Trial
 
 __all__ = ["draw_recommendation"]
 

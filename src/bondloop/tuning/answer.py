@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.extrapolation import Extrapolation
     from bondloop.hybrid.test import HybridTest
-    from bondloop.hybrid.tuning.trial import Trial
+    from bondloop.tuning.trial import Trial
 
 __all__ = ["Recommendation"]
 
@@ -186,7 +186,7 @@ class Recommendation:
         path
             Where to save the figure, if anywhere.
         """
-        from bondloop.hybrid.tuning.figure import draw_recommendation
+        from bondloop.tuning.figure import draw_recommendation
 
         return draw_recommendation(self, path)
 

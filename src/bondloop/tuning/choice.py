@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bondloop.hybrid.tuning.trial import Trial
+    from bondloop.tuning.trial import Trial
 
 __all__ = ["CLOSE", "chosen"]
 

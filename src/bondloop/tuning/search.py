@@ -11,12 +11,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
-from bondloop.hybrid.tuning.choice import CLOSE
-from bondloop.hybrid.tuning.closing_in import closed_in
+from bondloop.tuning.choice import CLOSE
+from bondloop.tuning.closing_in import closed_in
 
 if TYPE_CHECKING:
     from bondloop.control.family import Candidate, Family, Setting, Task
-    from bondloop.hybrid.tuning.trial import Bench, Trial
+    from bondloop.tuning.trial import Bench, Trial
 
 __all__ = ["Search"]
 
