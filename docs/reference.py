@@ -19,11 +19,19 @@ from pathlib import Path
 import bondloop
 
 PAGE = Path(__file__).with_suffix(".md")
+FOR_NEIGHBOURS = {
+    "bondloop.control.adaptive",
+    "bondloop.control.blocks",
+    "bondloop.control.feedback",
+    "bondloop.control.feedforward",
+    "bondloop.control.junction",
+}
+"""What is there for other rooms alone: nothing of it is promised to users."""
 ROOMS = sorted(
     (
         module.name.removeprefix("bondloop.")
         for module in pkgutil.walk_packages(bondloop.__path__, "bondloop.")
-        if module.ispkg or module.name.count(".") == 1
+        if (module.ispkg or module.name.count(".") == 1) and module.name not in FOR_NEIGHBOURS
     ),
     key=lambda room: (room == "extend", room),
 )

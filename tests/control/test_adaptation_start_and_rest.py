@@ -18,8 +18,8 @@ from bondloop.control import (
     RecursiveFir,
     TwoStageAdaptive,
 )
-from bondloop.control.inverse_series import inverse_series
-from bondloop.control.motion_gate import FAINT, MEMORY, motion_gate
+from bondloop.control.blocks.bounds import motion_gate
+from bondloop.control.feedforward.inverse_model import inverse_series
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark
 from bondloop.papers.silva_controllers import Entry
@@ -101,16 +101,17 @@ def test_silly_beginnings_of_a_prediction_are_refused(words, said):
 def test_the_gate_opens_by_the_running_rms_of_the_stride():
     """A stride of 1 from the start on: its mean square is 1 - e^(-t/memory), seen where it passes a level."""
     x, count, T = Var("x"), Var("k"), 0.01
-    applied, moving = motion_gate(x, 5.0, Context("c", count, T))
+    memory, share = 0.8, 0.12
+    applied, moving = motion_gate(x, 5.0, Context("c", count, T), memory=memory, share=share)
     tick = Tick("gate", T, Var("t"), count, (x,), applied.states, {}, tuple(applied.steps),
                 (Channel("moving", moving),))  # fmt: skip
     table = np.ones((400, 1))
     table[200:] = 0.0
-    level = (FAINT * 5.0) ** 2
+    level = (share * 5.0) ** 2
     for backend in ("numpy", "c"):
         found = Runner(tick, backend).run(400, table).channels["moving"]
-        opens = math.ceil(-MEMORY * math.log(1 - level) / T) - 1
-        closes = 200 + math.floor(MEMORY * math.log((1 - math.exp(-200 * T / MEMORY)) / level) / T)
+        opens = math.ceil(-memory * math.log(1 - level) / T) - 1
+        closes = 200 + math.floor(memory * math.log((1 - math.exp(-200 * T / memory)) / level) / T)
         assert np.flatnonzero(found).tolist() == list(range(opens, closes))
 
 
@@ -119,7 +120,7 @@ def late(law, run):
     if isinstance(law, RecursiveFir):
         taps = np.array([run[f"controller.tap{i}"] for i in range(law.taps)])
         gain, rate = law._series(1 / silva_benchmark.RATE)[0][:2] @ taps
-        return rate / gain + law._stage_delay()
+        return rate / gain + (law.first_stage.delay if law.first_stage else 0.0)
     if isinstance(law, AdaptivePrediction):
         return run["controller.delay"]
     return run["controller.a1"] / run["controller.a0"]

@@ -5,8 +5,7 @@ import pytest
 
 from bondloop.compile.runner import Runner
 from bondloop.control import AdaptiveModelBased, AdaptiveTimeSeries, ConditionalTimeSeries, Direct
-from bondloop.control.moving_sums import moving_sums
-from bondloop.control.small_solve import solve_symmetric
+from bondloop.control.blocks.least_squares import MovingWindow, solve_symmetric
 from bondloop.errors import InputError
 from bondloop.program.block import Context
 from bondloop.program.expr import Var
@@ -139,7 +138,7 @@ def test_whether_it_adapts_is_said():
 def test_moving_sums_are_those_of_numpy():
     """Four parts of five samples: after n samples the newest 15 to 20 are in it."""
     x, count = Var("x"), Var("k")
-    applied, sums = moving_sums([x, x * x], 20, Context("c", count, 0.01), "sum")
+    applied, sums = MovingWindow(20).sums([x, x * x], Context("c", count, 0.01), "sum")
     channels = tuple(Channel(f"s{i}", s) for i, s in enumerate(sums))
     tick = Tick("sums", 0.01, Var("t"), count, (x,), applied.states, {}, tuple(applied.steps), channels)
     data = np.random.default_rng(1).normal(size=200)

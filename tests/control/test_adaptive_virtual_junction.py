@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
-from bondloop.control import AdaptiveVirtualJunction, Measured, VirtualJunction
-from bondloop.control.regression import regression
-from bondloop.errors import InputError, ModelError, SolveError
+from bondloop.control import AdaptiveVirtualJunction, VirtualJunction
+from bondloop.control.junction.regression import regression
+from bondloop.errors import InputError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
 from bondloop.rigs import Emulated, coulomb
 from bondloop.transfer import ElectroMechanical, MassSpringDamper, ServoHydraulic, transfer_system
 
@@ -133,14 +131,6 @@ def test_settings_are_checked():
     junction = AdaptiveVirtualJunction(MassSpringDamper(*TRUE, drive="position"), CHOSEN, latency=0.0015)
     with pytest.raises(InputError, match=r"latency of 0\.0015 s is not a whole number"):
         a_test(junction).run(0.1)
-
-
-def test_a_sensor_that_was_not_observed_is_an_error():
-    junction = AdaptiveVirtualJunction(MassSpringDamper(*TRUE, drive="position"), CHOSEN)
-    with pytest.raises(ModelError, match="has not seen"):
-        junction.compensate(
-            Var("u"), Measured(Const(0.0), Var("x"), Const(0.0)), Context("c", Var("k"), 0.001)
-        )
 
 
 def test_it_describes_itself():

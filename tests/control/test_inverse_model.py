@@ -5,7 +5,7 @@ import pytest
 from scipy import signal
 
 from bondloop.control import InverseModel, PolynomialPrediction
-from bondloop.control.inverse_model import Process
+from bondloop.control.feedforward.inverse_model import Process
 from bondloop.errors import InputError, SolveError
 from bondloop.transfer import first_order, second_order
 

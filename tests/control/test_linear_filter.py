@@ -6,7 +6,7 @@ from scipy import signal
 
 from bondloop.compile.runner import Runner
 from bondloop.control import LeadCompensation
-from bondloop.control.linear_filter import rational, state_variable_filter
+from bondloop.control.blocks.filters import rational, state_variable_filter
 from bondloop.program.block import Context
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel, Tick

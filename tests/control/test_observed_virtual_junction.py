@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.bondgraph import MC, C, Input, Model, MSf, One, Port, R, Zero
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
-from bondloop.control.observed_virtual_junction import _model, _observer
+from bondloop.control.junction.observed_junction import _model, _observer
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two

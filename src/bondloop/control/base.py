@@ -1,4 +1,4 @@
-"""What every controller offers."""
+"""What every controller offers, and the base of the compensators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.bondgraph.domain import Domain, domain_of
+from bondloop.bondgraph.domain import TRANSLATION, Domain, domain_of
 from bondloop.display import brief
 from bondloop.program.block import Applied, Context, applied_of, at_interface
+from bondloop.program.compose import connect
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
 from bondloop.program.written import Readings
+from bondloop.transfer.coupled import width
+from bondloop.transfer.set_point import expect_set_point
 
 if TYPE_CHECKING:
     from bondloop.program.signals.base import Signal
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
     from bondloop.substructure.half import NumericalHalf
     from bondloop.transfer.base import TransferSystem
 
-__all__ = ["Controller", "Design", "Measured", "desired_motion", "displacement_state"]
+
+__all__ = [
+    "Compensator", "Controller", "Design", "Measured", "channel", "desired_motion", "displacement_state",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Design:
         Further expressions that the controller reads at every sample: virtual sensors.
     loads
         What the transfer systems carry, of ``efforts``, where the controller runs models of them.
+    sent
+        States that keep the commands from sample to sample, where `Controller.observe` reads them.
 
     Examples
     --------
@@ -99,6 +107,7 @@ class Design:
     gains: tuple[Var, ...] = ()
     sensed: tuple[Expr, ...] = ()
     loads: tuple[Expr, ...] = ()
+    sent: tuple[Var, ...] = ()
 
     __repr__ = brief
 
@@ -252,3 +261,51 @@ def displacement_state(
         domain = domain_of(None, known)
     state = Var(name, quantity=None if domain is None else domain.displacement)
     return state, {state: flow}
+
+
+class Compensator(Controller, family="controller"):
+    """Base of the compensators: a frozen dataclass with one pure step, `compensate`.
+
+    The numerical half gives the desired displacement; the compensator makes of it, at every sample, the
+    command that a transfer system with a position set point is to be given.
+    """
+
+    sampled: ClassVar[bool] = True
+
+    set_point: ClassVar[bool] = False
+    """Whether its command is a displacement whatever the transfer system; others have a model that says."""
+
+    __repr__ = brief
+
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
+        """Hand on the desired displacements; `compensate` does the rest at every sample."""
+        if self.set_point:
+            domains = half.domains if half.coupler is None else (TRANSLATION,) * half.coupler.size
+            ports = [(actuator, port) for actuator in actuators for port in range(width(actuator))]
+            for (actuator, port), domain in zip(ports, domains, strict=False):
+                expect_set_point(actuator, type(self).__name__, domain.displacement.unit, port)
+        desired, velocities, extra = desired_motion(half)
+        # A coupler's strokes need not be linear; what is integrated is, so they are no part of the system.
+        outputs = {} if half.coupler else {f"command[{i}]": z for i, z in enumerate(desired)}
+        system = connect("computer", [half.system], {}, outputs, inputs=half.efforts, states=extra)
+        return Design(system, tuple(desired), half.efforts, tuple(desired), tuple(velocities))
+
+    @abstractmethod
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the statements that make the command of one transfer system.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample, in m.
+        measured
+            What the sensors of this transfer system read at this sample.
+        context
+            Names and period.
+        """
+
+
+def channel(context: Context, word: str) -> str:
+    """Return the name under which a compensator records something: it always begins with ``controller``."""
+    name = context.name if context.name.startswith("controller") else f"controller.{context.name}"
+    return f"{name}.{word}"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from bondloop.control.base import Measured
-from bondloop.control.compensator import Compensator
-from bondloop.control.transfer_beside import beside, carried, sending
+from bondloop.control.base import Compensator, Measured
+from bondloop.control.blocks import carried, sending, transfer_models
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
@@ -259,7 +258,11 @@ class ControlLaw(Law, Compensator):
         forces = dict(zip(design.efforts, (m.force for m in measured), strict=True))
         loads = [substitute(e, dict(forces)) for e in design.loads]
         paths = {n: path for n, path in self.sensors.items() if self._of_transfer(path)}
-        models = beside(law.transfer, contexts, type(self).__name__, coupled=self.coupled) if paths else []
+        models = (
+            transfer_models(law.transfer, contexts, type(self).__name__, coupled=self.coupled)
+            if paths
+            else []
+        )
         if self.coupled:
             context = replace(contexts[0], name="controller")
             before, more = carried(models, loads, paths, context)

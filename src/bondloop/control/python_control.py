@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.control.base import Controller, Measured
-from bondloop.control.compensator import Compensator
+from bondloop.control.base import Compensator, Controller, Measured
 from bondloop.control.control_law import Desired
 from bondloop.errors import InputError, ModelError
 from bondloop.program.block import Applied, Context

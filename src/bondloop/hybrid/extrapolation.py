@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control.compensator import Compensator
-from bondloop.control.demand_history import earlier, from_first, weighted
-from bondloop.control.direct import Direct
-from bondloop.control.polynomial_fit import fit_weights
+from bondloop.control.base import Compensator
+from bondloop.control.blocks.history import earlier, fit_weights, from_first, weighted
+from bondloop.control.feedforward.direct import Direct
 from bondloop.errors import InputError
 from bondloop.hybrid.arguments import expect
 from bondloop.integrate import Exact, ForwardEuler

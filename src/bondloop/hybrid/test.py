@@ -11,9 +11,8 @@ from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION, told_domains
 from bondloop.control import as_controller
-from bondloop.control.base import Controller
-from bondloop.control.compensator import Compensator
-from bondloop.control.direct import Direct
+from bondloop.control.base import Compensator, Controller
+from bondloop.control.feedforward.direct import Direct
 from bondloop.control.restoring_force import RestoringForce
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (

@@ -18,7 +18,7 @@ from bondloop.papers.dubois_substructured import tracking
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.control.compensator import Compensator
+    from bondloop.control.base import Compensator
     from bondloop.papers.dubois_substructured import Tracking
     from bondloop.transfer.process import Process
 

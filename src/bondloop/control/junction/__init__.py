@@ -1,0 +1,13 @@
+"""Virtual junctions: the inverse of a transfer system joined to the numerical half."""
+
+from __future__ import annotations
+
+from bondloop.control.junction.identified_junction import AdaptiveVirtualJunction, SensitivityVirtualJunction
+from bondloop.control.junction.observed_junction import ObservedVirtualJunction
+from bondloop.control.junction.regression import Regression, Terms, regression
+from bondloop.control.junction.virtual_junction import JunctionWithModel, VirtualJunction
+
+__all__ = [
+    "AdaptiveVirtualJunction", "JunctionWithModel", "ObservedVirtualJunction", "Regression",
+    "SensitivityVirtualJunction", "Terms", "VirtualJunction", "regression",
+]  # fmt: skip

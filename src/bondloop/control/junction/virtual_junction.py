@@ -1,0 +1,245 @@
+"""The virtual junction of Gawthrop 2005."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
+from bondloop.program.compose import connect
+from bondloop.program.expr import Expr, Var
+from bondloop.program.inversion import Inverse, invert
+from bondloop.program.tick import Update
+from bondloop.substructure.half import NumericalHalf, numerical_half
+from bondloop.transfer.base import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+    from bondloop.control.base import Measured
+    from bondloop.program.block import Applied, Context
+    from bondloop.program.system import System
+
+
+__all__ = ["JunctionWithModel", "VirtualJunction"]
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualJunction(Controller):
+    """Cancels the transfer system by its inverse: F_T = F_P + T^-1 v_N (Gawthrop 2005, eq. 4).
+
+    The inverse is derived from the model of the transfer system, whatever it is: a bond graph or a state
+    space, linear or not, one interface or several. It is joined to the numerical half, whose own equations
+    give the accelerations that the inverse needs; so nothing is differentiated numerically. A transfer system
+    without a mass at its port gives a force instead of taking one; its inverse is that of a mass that
+    vanishes. The measured force then brings back the last command itself, so that a sampled loop adds up the
+    error once a sample: the specimen must follow the transfer system's spring within a few samples. Refused
+    are one that is a pure force, and one whose command reaches the force only through a storage. Refused too
+    is one that the load moves after fewer storages than the command does (assumption 5), such as the full
+    models `ServoHydraulic` and `ElectroMechanical`: their inverse would need the rate of the measured force.
+    A simpler model of such an actuator, `MassSpringDamper` with its lag, can be given instead.
+
+    Parameters
+    ----------
+    model
+        Model of the transfer system, one per interface (a single one, or a list). It need not be the rig's
+        own: that is how errors of the model are studied.
+    """
+
+    inverts: ClassVar[bool] = True
+    model: TransferSystem | Sequence[TransferSystem]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, list):  # a copy: the caller's list may change
+            object.__setattr__(self, "model", tuple(self.model))
+
+    def models(self) -> list[TransferSystem]:
+        """Return the transfer systems' models as a list."""
+        return list(self.model) if isinstance(self.model, (list, tuple)) else [self.model]
+
+    def prefixes(self) -> list[str]:
+        """Return with what the names of each model's variables begin."""
+        count = len(self.models())
+        return [f"controller.transfer{i}." for i in indexed(count)]
+
+    def augment(self, numerical: Model) -> System:
+        """Return the augmented numerical substructure: numerical half and virtual junction as one system.
+
+        Its inputs are the measured forces, then the excitations; its outputs the commands.
+
+        Parameters
+        ----------
+        numerical
+            The numerical half, as `Model.cut` returns it.
+        """
+        return self.design(numerical_half(numerical), self.models()).system
+
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:  # noqa: ARG002 - has its own
+        """Join the inverse of the transfer systems' models to the numerical half."""
+        models = self.models()
+        if len(models) != len(half.flows):
+            raise InputError(
+                f"the virtual junction has {len(models)} transfer system models, but the cut has "
+                f"{len(half.flows)} interfaces; give one for each"
+            )
+        transfers = [_transfer(m, prefix) for m, prefix in zip(models, self.prefixes(), strict=True)]
+        _check_zero_dynamics(transfers)
+        plant = _side_by_side(transfers)
+        inverse = _inverse(plant, transfers, half)
+        states = dict(inverse.states)
+        extra: dict[Var, Expr] = {}
+        desired = []
+        known = {
+            **states,
+            **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()},
+        }
+        for i, (flow, t, domain) in enumerate(zip(half.flows, transfers, half.domains, strict=True)):
+            index = f"[{i}]" if len(models) > 1 else ""
+            z, new = displacement_state(
+                {**known, **extra}, flow, f"controller.desired{index}.displacement", domain
+            )
+            if new and isinstance(
+                t, Transfer
+            ):  # the transfer system's own position follows the imposed velocity
+                z, new = displacement_state({**states, **extra}, t.velocity, z.name, domain)
+            extra.update(new)
+            desired.append(z)
+        outputs: dict[str, Expr] = {
+            (f"command[{i}]" if len(models) > 1 else "command"): t.command for i, t in enumerate(transfers)
+        }
+        system = half.system.replaced(
+            name="computer",
+            states={**states, **extra},
+            inputs=[*half.efforts, *half.excitations],
+            outputs=outputs,
+            parameters={**half.system.parameters_by_var, **plant.parameters_by_var},
+            definitions=inverse.definitions,
+            tears=[*half.system.tears, *plant.tears],
+            initial={
+                k: v for k, v in {**half.system.initial_by_var, **plant.initial_by_var}.items() if k in states
+            },
+            dots={s: d for s, d in half.system.dots.items() if s in states},
+            input_rates=inverse.input_rates,
+            dependent=[*half.system.dependent, *(s.name for s in inverse.dependent)],
+            iterations=max(half.system.iterations, plant.iterations),
+        )
+        return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)
+
+
+class JunctionWithModel(VirtualJunction, ABC, family="controller"):
+    """Base: a virtual junction that runs something beside the rig, driven by the commands that were sent."""
+
+    sampled: ClassVar[bool] = True
+
+    label: ClassVar[str]
+    """What runs beside the rig, in names."""
+
+    @abstractmethod
+    def transfers(self) -> list[Transfer]:
+        """Return the equations of the models, each with the measured load as an input."""
+
+    def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
+        """Join the inverse of the transfer systems' models to the numerical half, and keep the commands."""
+        made = super().design(half, actuators)
+        return replace(made, sent=tuple(Var(f"{name}.sent") for name in self.names()))
+
+    def names(self) -> list[str]:
+        """Return with what the names of each model's statements begin."""
+        return [f"controller.{self.label}{i}" for i in indexed(len(self.models()))]
+
+    def commands(
+        self,
+        design: Design,
+        values: Mapping[Var, Expr],
+        measured: Sequence[Measured],
+        contexts: Sequence[Context],
+    ) -> list[Applied]:
+        """Leave the commands as they are, and keep each for the next sample."""
+        made = super().commands(design, values, measured, contexts)
+        return [
+            replace(block, steps=[*block.steps, Update(((sent, block.value),))])
+            for block, sent in zip(made, design.sent, strict=True)
+        ]
+
+
+def indexed(count: int) -> list[str]:
+    """Return indices in brackets, or nothing where there is only one."""
+    return [f"[{i}]" for i in range(count)] if count > 1 else [""]
+
+
+def _transfer(model: TransferSystem, prefix: str) -> Transfer | ForceOutput:
+    """Return a model's equations with the load imposed or, where it gives a force itself, the velocity."""
+    try:
+        return transfer_system(model, prefix, to_invert=True)
+    except ForceOutputError:
+        given = force_output(model, prefix)
+    fast = max(1.0, float(abs(given.system.linearise().poles()).max(initial=0.0)))
+    if not any(abs(given.responses(omega)[1]) > 0 for omega in (1e-3 * fast, fast)):
+        raise ModelError(
+            f"a virtual junction cannot use the transfer system {given.system.name.removeprefix(prefix)}: it "
+            "is a pure force, which is the same wherever its port moves, so no command makes it follow a "
+            "motion; add the mass that moves with it, or the spring or damper it works against"
+        )
+    return given
+
+
+def _inverse(plant: System, transfers: Sequence[Transfer | ForceOutput], half: NumericalHalf) -> Inverse:
+    """Find the commands for which each port has the numerical half's velocity under the measured force.
+
+    Both variables of the port are given (it is bicausal). Where the transfer system takes a force, the
+    measured one is its input and the velocity is what it must come to; where it takes a velocity it is the
+    other way round: the limit of the former for a mass that vanishes.
+    """
+    links: dict[Var, Expr] = {}
+    outputs: list[Expr] = []
+    imposed: list[Expr] = []
+    for t, flow, effort, sign in zip(transfers, half.flows, half.efforts, half.signs, strict=True):
+        load = effort if sign > 0 else -effort
+        if isinstance(t, Transfer):
+            links[t.load] = load
+            outputs.append(t.velocity)
+            imposed.append(flow)
+        else:
+            links[t.velocity] = flow
+            outputs.append(t.force)
+            imposed.append(load)
+    commands = [t.command for t in transfers]
+    try:
+        return invert(plant, commands, outputs, imposed, half.system, links, measured=half.efforts)
+    except SolveError as error:
+        massless = [t.system.name for t in transfers if isinstance(t, ForceOutput)]
+        if not massless:
+            names = ", ".join(t.system.name for t in transfers)
+            raise SolveError(
+                f"a virtual junction cannot use {names}: {error}; give it a simpler model of the actuator, "
+                "such as MassSpringDamper(..., drive='position') with the actuator's lag, or use "
+                "InverseModel or a prediction"
+            ) from error
+        raise ModelError(
+            f"a virtual junction cannot use {', '.join(massless)}: it gives a force at its port, and its "
+            "command reaches that force only through a storage, so the inverse would need the rate of the "
+            "measured force; use Direct or a compensator, or add the mass that moves with it"
+        ) from error
+
+
+def _side_by_side(transfers: Sequence[Transfer | ForceOutput]) -> System:
+    return connect("transfer", [t.system for t in transfers], {}, {})
+
+
+def _check_zero_dynamics(transfers: Sequence[Transfer | ForceOutput]) -> None:
+    """Refuse a transfer system whose inverse would be unstable (Gawthrop 2005, assumption 4)."""
+    for t in transfers:
+        if None in t.system.parameters_by_var.values():
+            continue  # symbols without values: nothing to check yet
+        space = t.system.linearise()
+        zeros = space.zeros(space.outputs[0], t.command.name)
+        scale = max(1.0, float(abs(space.poles()).max(initial=0.0)))
+        bad = [z for z in zeros if z.real > 1e-7 * scale]
+        if bad:
+            raise SolveError(
+                f"{t.system.name} has unstable zero dynamics (zero at {bad[0]:.4g} rad/s), so its inverse "
+                "would "
+                "grow without bound and a virtual junction cannot be used (Gawthrop 2005, assumption 4)"
+            )

@@ -1,0 +1,218 @@
+"""Several compensators: one for each actuator, or blended by the amplitude of the motion."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.control.base import Compensator, channel
+from bondloop.control.blocks import from_first
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.block import Applied, Context, applied_of, at_interface, named
+from bondloop.program.described import Parameter, state_unit
+from bondloop.program.expr import Const, Expr, Var, as_expr, function, substitute
+from bondloop.program.quantity import Quantity, Role, quantity_of
+from bondloop.program.ranges import POSITIVE
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Update
+
+if TYPE_CHECKING:
+    from bondloop.control.base import Design, Measured
+
+
+__all__ = ["PerActuator", "Scheduled"]
+
+
+@dataclass(frozen=True)
+class PerActuator(Compensator):
+    """Compensators side by side: the first for the first actuator, and so on.
+
+    A compensator alone is used for every actuator, with the same settings. Behind a coupler each works on the
+    stroke of its actuator.
+
+    Parameters
+    ----------
+    compensators
+        One for each actuator.
+
+    Examples
+    --------
+    >>> from bondloop.control import LeadCompensation
+    >>> len(PerActuator((LeadCompensation("40 ms"), LeadCompensation("23 ms"))).compensators)
+    2
+    """
+
+    compensators: tuple[Compensator, ...]
+
+    def __post_init__(self) -> None:
+        listed: object = self.compensators
+        members = tuple(listed) if isinstance(listed, Sequence) else ()
+        if not members or not all(isinstance(member, Compensator) for member in members):
+            raise InputError(
+                "PerActuator(compensators): expected compensators, such as (InverseModel(...), "
+                f"InverseModel(...)); found {self.compensators!r:.60}"
+            )
+        object.__setattr__(self, "compensators", members)
+        for word in ("adapts", "set_point"):
+            object.__setattr__(self, word, any(getattr(member, word) for member in members))
+
+    @property
+    def opaque(self) -> str:
+        """The first Python function among its members; "" for none."""
+        return next((member.opaque for member in self.compensators if member.opaque), "")
+
+    def commands(
+        self,
+        design: Design,
+        values: Mapping[Var, Expr],
+        measured: Sequence[Measured],
+        contexts: Sequence[Context],
+    ) -> list[Applied]:
+        """Return the statements that make the commands, one block for each."""
+        if len(self.compensators) != len(design.commands):
+            raise InputError(
+                f"PerActuator: {len(self.compensators)} compensators for {len(design.commands)} actuators; "
+                "give one for each"
+            )
+        return [
+            at_interface(applied_of(member, "compensate", substitute(c, dict(values)), sensor, context), i)
+            for i, (member, c, sensor, context) in enumerate(
+                zip(self.compensators, design.commands, measured, contexts, strict=True)
+            )
+        ]
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command of the only actuator."""
+        if len(self.compensators) > 1:
+            raise InputError(f"PerActuator: {len(self.compensators)} compensators for one actuator")
+        return self.compensators[0].compensate(desired, measured, context)
+
+
+UNITS = {"displacement": ("m", "rad"), "force": ("N", "N m")}
+"""What the schedule may go by, and its unit."""
+
+
+@dataclass(frozen=True)
+class Scheduled(Compensator):
+    """Several compensators side by side; their commands are blended by an amplitude.
+
+    A rig with a nonlinear specimen is another one at every amplitude. Identify it at several, give the
+    compensator of each, and between two levels L_i the command changes linearly from one to the next::
+
+        a_k = max(|x_k|, a_(k-1) e^(-T/memory))                      amplitude: holds peaks, and forgets
+        u   = u_0 + Σ_i clip((a - L_(i-1))/(L_i - L_(i-1)), 0, 1) (u_i - u_(i-1))
+
+    Below the first level the first compensator acts alone, beyond the last level the last. All of them run at
+    every sample, so that none begins with an empty history.
+
+    Parameters
+    ----------
+    compensators
+        Two or more, from the smallest amplitude to the largest.
+    levels
+        Amplitude that each is meant for, rising: m, or N by force (rad and N m where it turns); texts with
+        units are taken.
+    by
+        ``"displacement"``: amplitude of the demand, from its first sample on; ``"force"``: of the measured
+        force.
+    memory
+        Time in s after which 37 % of a peak is left: several periods of the slowest motion to follow its
+        amplitude; 0 to go by the value of the moment, within the stroke.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import first_order
+    >>> from bondloop.control import InverseModel
+    >>> loaded, free = (InverseModel(first_order(1.0, lag)) for lag in (0.008, 0.003))
+    >>> Scheduled((free, loaded), ("0.05 mm", "0.2 mm")).levels
+    (5e-05, 0.0002)
+
+    References
+    ----------
+    Du Bois, Titurus and Lieven (2010), section 5, propose it for specimens such as their damper. Rugh and
+    Shamma (2000), Research on gain scheduling, Automatica 36(10).
+    """
+
+    compensators: tuple[Compensator, ...]
+    levels: tuple[float | str, ...]
+    by: str = "displacement"
+    memory: Parameter = Parameter(0.5, least=0, unit="s")
+
+    adapts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.by not in UNITS:
+            raise InputError(unknown_name("quantity to schedule by", str(self.by), tuple(UNITS)))
+        listed: object = self.compensators
+        members = tuple(listed) if isinstance(listed, Sequence) else ()
+        if len(members) < 2 or not all(isinstance(member, Compensator) for member in members):
+            raise InputError(
+                "Scheduled(compensators): expected two compensators or more, such as InverseModel(...); "
+                f"found {self.compensators!r:.60}"
+            )
+        amplitudes: object = self.levels
+        if isinstance(amplitudes, str) or not isinstance(amplitudes, Sequence):
+            raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {amplitudes!r:.60}")
+        levels = tuple(
+            POSITIVE.check(level, f"Scheduled(levels[{i}])", *UNITS[self.by])
+            for i, level in enumerate(amplitudes)
+        )
+        for i, level in enumerate(amplitudes):
+            state_unit(self, f"levels[{i}]", level, UNITS[self.by])
+        if len(levels) != len(members) or any(b <= a for a, b in itertools.pairwise(levels)):
+            raise InputError(
+                f"Scheduled(levels): expected {len(members)} rising amplitudes, one for each compensator; "
+                f"found {', '.join(f'{level:g}' for level in levels) or 'none'}"
+            )
+        object.__setattr__(self, "compensators", members)
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def opaque(self) -> str:
+        """The first Python function among its members; "" for none."""
+        return next((member.opaque for member in self.compensators if member.opaque), "")
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the blended command."""
+        steps, demand = named(desired, context, "desired")
+        states: dict[Var, float] = {}
+        if self.by == "displacement":
+            deviation, _ = from_first(demand, context)
+            steps += deviation.steps
+            states.update(deviation.states)
+            value = deviation.value
+        else:
+            value = as_expr(measured.force)
+        kept = math.exp(-context.period / self.memory) if self.memory else 0.0
+        before, level = Var(f"{context.name}.last_level"), Var(f"{context.name}.level")
+        states[before] = 0.0
+        steps.append(Assign(level, function("fmax", function("fabs", value), Const(kept) * before)))
+        parts = [
+            member.compensate(demand, measured, replace(context, name=f"{context.name}.at[{i}]"))
+            for i, member in enumerate(self.compensators)
+        ]
+        parameters: dict[Var, float] = {}
+        kind = quantity_of(desired if self.by == "displacement" else as_expr(measured.force))
+        measures = Quantity("level", UNITS[self.by][0] if kind is None else kind.unit)
+        channels = [Channel.of(channel(context, "level"), level, measures, Role.ESTIMATE)]
+        commands: list[Expr] = []
+        for i, part in enumerate(parts):
+            steps += part.steps
+            states.update(part.states)
+            parameters.update(part.parameters)
+            channels += part.channels
+            more, command = named(part.value, context, f"command_at_{i}")
+            steps += more
+            commands.append(command)
+        total = commands[0]
+        for i in range(1, len(commands)):
+            low, high = float(self.levels[i - 1]), float(self.levels[i])
+            share = function("fmin", function("fmax", (level - low) / (high - low), 0.0), 1.0)
+            total = total + share * (commands[i] - commands[i - 1])
+        steps.append(Update(((before, level),)))
+        more_adapted = tuple(v for part in parts for v in part.adapted)
+        return Applied(steps, total, states, parameters, tuple(channels), (before, *more_adapted))
