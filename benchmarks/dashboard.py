@@ -29,7 +29,7 @@ from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
 from bondloop.realtime import Console, LoopOptions, LoopProcess
-from bondloop.realtime.build import build_pair
+from bondloop.realtime.programs.build import build_pair
 
 PERIOD, CHANNELS, TRIPS = 1e-3, 16, 20
 ARGUMENTS = [

@@ -31,7 +31,7 @@ from bondloop.compile.toolchain import compiler, load
 from bondloop.devices import Bilinear, GiuffreMenegottoPinto
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark
-from bondloop.realtime.programs import signal_table
+from bondloop.realtime.programs.loop_programs import signal_table
 from bondloop.structures import attach, elongation, field_form, in_coordinates
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
 from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import Programs, build_pair
+from bondloop.realtime.programs.build import Programs, build_pair
 
 HERE = Path(__file__).parent
 MASSES = 15

@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 from bondloop.cli.cases import Cases
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.compile.batch import Batch
 from bondloop.compile.cuda_driver import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass

@@ -25,6 +25,11 @@ FOR_NEIGHBOURS = {
     "bondloop.control.feedback",
     "bondloop.control.feedforward",
     "bondloop.control.junction",
+    "bondloop.dashboard.replay",
+    "bondloop.lazy_names",
+    "bondloop.realtime.console",
+    "bondloop.realtime.programs",
+    "bondloop.realtime.telemetry",
 }
 """What is there for other rooms alone: nothing of it is promised to users."""
 ROOMS = sorted(

@@ -125,3 +125,31 @@ def methods():
                 method = Method(function, parameters, tuple(base for base in overridden if base))
                 found.setdefault(function, (f"{home.get(owners[0], public_name)}.{name}", method))
     return dict(found.values())
+
+
+@cache
+def words_of_examples():
+    """All words of the Python that is run as an example: in docstrings, on pages, in `examples`."""
+    scripts = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in [*PAGES, *(ROOT / "src").rglob("*.py")]]
+    ran = re.compile(r"^ *(?:(?:>>>|\.\.\.) (?!from|import)|bondloop\.errors\.)(.*)", re.MULTILINE)
+    doctests = [line for text in texts for line in ran.findall(text)]
+    return {word for text in [*scripts, *doctests] for word in re.findall(r"\w+", text)}
+
+
+def is_shown(thing):
+    """Whether an example names a class, stands in it or its methods, or returns one."""
+    name = thing.__name__
+    docs = [thing.__doc__ or "", *(inspect.getdoc(member) or "" for member in vars(thing).values())]
+    returns = [
+        str(getattr(other, "__annotations__", {}).get("return", ""))
+        for owner in public().values()
+        for other in [owner, *(vars(owner).values() if inspect.isclass(owner) else ())]
+        if ">>>" in (getattr(other, "__doc__", "") or "")
+        for other in [getattr(other, "fget", other), getattr(other, "__func__", other)]
+    ]
+    return (
+        any(">>>" in text for text in docs)
+        or name in words_of_examples()
+        or any(re.search(rf"\b{name}\b", text) for text in returns)
+    )

@@ -87,31 +87,6 @@ def test_files_that_a_recipe_names_are_there():
         assert found, name
 
 
-def test_names_that_a_recipe_names_are_there():
-    """Classes, methods, attributes and tables: each is a word of the package or of the tests."""
-    table = "\n".join(re.findall(r"^\|.*", PAGE.partition("\n## Recipes\n")[2], re.MULTILINE))
-    named = {name for name in re.findall(r"`(\w+)(?:[(=][^`]*)?`", table) if "NAME" not in name}
-    assert len(named) >= 40
-    folders = (PACKAGE, ROOT / "tests", ROOT / "benchmarks")
-    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".c", ".h")]
-    assert named - {word for file in files for word in re.findall(r"\w+", file.read_text("utf-8"))} == set()
-
-
-def test_recipes_are_written_with_the_names_of_one_place():
-    """What a recipe imports from elsewhere is not offered by `bondloop.extend`, and is no base of a class."""
-    from bondloop import extend
-
-    recipes = PAGE.partition("\n## Recipes\n")[2]
-    imports = re.findall(r"^>>> from (bondloop[\w.]*) import (.+)$", recipes, re.MULTILINE)
-    here = {name for room, names in imports if room == "bondloop.extend" for name in names.split(", ")}
-    elsewhere = {name for room, names in imports if room != "bondloop.extend" for name in names.split(", ")}
-    assert len(here) >= 20
-    assert elsewhere & set(extend.__all__) == set()
-    bases = set(re.findall(r"^(?:>>>|\.\.\.) class \w+\((\w+)\)", recipes, re.MULTILINE))
-    assert bases == {"Compensator", "Imperfection", "Integrator", "Model", "Scheme"}
-    assert bases <= here
-
-
 def test_the_one_place_has_names_of_rooms_alone():
     from bondloop import extend
 
@@ -122,10 +97,3 @@ def test_the_one_place_has_names_of_rooms_alone():
     for name in extend.__all__:
         thing = getattr(extend, name)
         assert any(things.get(name) is thing for things in rooms.values()), name
-
-
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md", "docs/index.md", "docs/architecture.md"])
-def test_links_lead_somewhere(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    targets = {t.partition("#")[0] for t in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in t}
-    assert [t for t in targets if t and not ((ROOT / page).parent / t).exists()] == []

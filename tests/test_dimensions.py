@@ -9,7 +9,7 @@ import bondloop as bl
 from bondloop import papers
 from bondloop.bondgraph import C, I, Input, Model, MSe, One, Port, R, Se, Stop, Zero
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION
-from bondloop.cli.tests import _converted
+from bondloop.cli.settings import _converted
 from bondloop.control import (
     MCS,
     AdaptiveCoupledInverse,

@@ -10,6 +10,7 @@ import pytest
 
 import bondloop
 
+SOURCE = Path(bondloop.__file__).parents[1]
 HEAVY = {"numpy", "scipy", "sympy", "matplotlib", "h5py", "rich"}
 
 
@@ -74,3 +75,16 @@ def test_what_belongs_elsewhere_is_not_offered():
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'bondgraf'"):
         bondloop.bondgraf  # noqa: B018
+
+
+def test_the_doctests_of_a_module_alone_see_one_of_each_class(tmp_path):
+    """pytest imports a package and then its module, again: one Multiport was made, another asked for."""
+    module = SOURCE / "bondloop" / "bondgraph" / "multiport.py"
+    if not (SOURCE.parent / "pyproject.toml").is_file():
+        pytest.skip("the package is installed, not checked out")
+    words = ("-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}", str(module))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        capture_output=True, text=True, check=False, cwd=SOURCE.parent, timeout=600,
+    )  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

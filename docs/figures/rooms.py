@@ -56,6 +56,7 @@ STOREYS = {
         "containers": "arrays from files",
         "matlab_elements": "MATLAB files, tag by tag",
         "units": "text to SI",
+        "lazy_names": "names on first use",
         "errors": "what is refused",
     },
 }

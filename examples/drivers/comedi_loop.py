@@ -18,11 +18,10 @@ from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import CompileError
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import loop_sources
-from bondloop.realtime.interface import command_names
-from bondloop.realtime.programs import safe_position
+from bondloop.realtime.machine_limits import safe_position
+from bondloop.realtime.programs.build import driver_file, loop_sources
+from bondloop.realtime.programs.interface import command_names
 from bondloop.realtime.session import prepare
-from bondloop.realtime.shipped import driver_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +100,7 @@ def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[s
 
 
 if __name__ == "__main__":
-    from bondloop.cli.tests import find_test
+    from bondloop.cli.settings import find_test
 
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     found, is_stub = find_test(words[0], [])[0], "--stub" in sys.argv

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bondloop.cli.console import plainly
+from bondloop.cli.output import plainly
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from bondloop.cli import health
+from bondloop.cli import doctor as health
 
 
 def states(text):

@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 import bondloop as bl
-from bondloop.cli.failing import FailingInOneSentence
+from bondloop.cli.output import FailingInOneSentence
 from bondloop.errors import CausalityError, LinesError
 
 VERBS = ["list", "equations", "draw"]

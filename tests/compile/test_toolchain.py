@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.compile import Runner, toolchain
 from bondloop.compile.toolchain import build, cache_folder, compiler, load
 from bondloop.errors import CompileError

@@ -84,7 +84,7 @@ class Near:
 def programs():
     from two_halves import make_computer, make_rig
 
-    from bondloop.realtime.build import build_pair
+    from bondloop.realtime.programs.build import build_pair
 
     return build_pair(make_computer("operated"), make_rig())
 
@@ -106,8 +106,8 @@ def loop(programs):
 @pytest.fixture
 def server(loop, tmp_path, monkeypatch):
     """A server in this process that waits for as long as a busy machine may take."""
-    monkeypatch.setattr("bondloop.dashboard.crew.GRACE", 600.0)
-    monkeypatch.setattr("bondloop.dashboard.hands.CONFIRM", 60.0)
-    monkeypatch.setattr("bondloop.dashboard.hands.OLD", 50.0)
+    monkeypatch.setattr("bondloop.dashboard.presence.GRACE", 600.0)
+    monkeypatch.setattr("bondloop.dashboard.loop_commands.CONFIRM", 60.0)
+    monkeypatch.setattr("bondloop.dashboard.loop_commands.OLD", 50.0)
     with Near(segment=loop.name, runs=tmp_path) as served:
         yield served

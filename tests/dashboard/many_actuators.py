@@ -10,7 +10,7 @@ from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
 from bondloop.realtime import Console, LoopProcess
-from bondloop.realtime.build import build_pair
+from bondloop.realtime.programs.build import build_pair
 
 PERIOD = 1e-3
 T, K, FORCE, COMMAND, PHASE = (Var(n) for n in ("t", "k", "measured.force", "command.value", "phase"))

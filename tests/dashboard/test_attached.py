@@ -12,10 +12,10 @@ import pytest
 from two_halves import until
 
 from bondloop.dashboard.attached import Attached
-from bondloop.dashboard.events import EventLog
+from bondloop.dashboard.page_log import EventLog
 from bondloop.dashboard.samples import Samples
 from bondloop.realtime import Console
-from bondloop.realtime.shared import Segment
+from bondloop.realtime.telemetry.segment import Segment
 
 sys.path.insert(0, str(Path(__file__).parent))
 from many_actuators import odd_loop

@@ -4,7 +4,7 @@ import numpy as np
 
 from bondloop.dashboard.bars import OVERFLOWING, Bars
 from bondloop.hybrid.channel_bounds import DIVERGED
-from bondloop.realtime.snapshot import ShownChannel
+from bondloop.realtime.telemetry.snapshot import ShownChannel
 
 
 def channel(name, role, kind, limit=None):

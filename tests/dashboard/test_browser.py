@@ -72,7 +72,7 @@ def opened(chromium):
             lambda r: None if re.match(rf"(http|ws)s?://{own}[:/]", r.url) else trouble.append(r.url),
         )
         page.goto(url)
-        page.wait_for_selector("#crew:not(:empty)")
+        page.wait_for_selector("#presence:not(:empty)")
         return page
 
     yield open_page
@@ -210,11 +210,11 @@ def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server, monke
 
 
 def test_a_page_that_hears_nothing_says_so(opened, far, loop):
-    """A server that is stopped keeps its connexions open: what is shown is old, and marked as old."""
+    """A server that is stopped keeps its connections open: what is shown is old, and marked as old."""
     page, viewer = opened(far.url), opened(far.url)
     page.fill("#name", "Ada")
     page.click("#take")
-    viewer.wait_for_selector("#crew:has-text('Ada')")
+    viewer.wait_for_selector("#presence:has-text('Ada')")
     state(page, "inactive")
     page.wait_for_selector("[data-do=arm]:enabled")
     assert viewer.is_disabled("[data-do=arm]")
@@ -393,7 +393,7 @@ def test_a_page_with_a_token_asks_for_it(chromium, tmp_path):
         until(page, "document.getElementById('login-trouble').innerText.includes('wrong')")
         page.fill("#token", "a-token-of-some-length")
         page.click("#login-go")
-        page.wait_for_selector("#crew:not(:empty)")
+        page.wait_for_selector("#presence:not(:empty)")
         page.close()
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.dashboard.deadlines import LONGEST, PAUSE, Deadlines
+from bondloop.dashboard.attached import LONGEST, PAUSE, Deadlines
 
 LOOKS = st.lists(st.tuples(st.floats(0.01, 3.0), st.integers(0, 5), st.integers(0, 5)), max_size=30)
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.dashboard.doors import COOKIE, Doors
+from bondloop.dashboard.access import COOKIE, Access
 from bondloop.errors import InputError
 
 TOKEN = "a-token-of-some-length"
-LOCAL = Doors("127.0.0.1", 8750)
-FAR = Doors("0.0.0.0", 8750, TOKEN)
+LOCAL = Access("127.0.0.1", 8750)
+FAR = Access("0.0.0.0", 8750, TOKEN)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8750", "localhost:8750", "[::1]:8750"])
@@ -76,9 +76,9 @@ def test_what_acts_must_say_where_it_comes_from():
 
 def test_beyond_this_machine_a_token_is_demanded():
     with pytest.raises(InputError, match="token"):
-        Doors("0.0.0.0", 8750)
+        Access("0.0.0.0", 8750)
     with pytest.raises(InputError, match="16"):
-        Doors("0.0.0.0", 8750, "short")
+        Access("0.0.0.0", 8750, "short")
 
 
 @given(st.text(max_size=60).filter(lambda t: t.strip() != TOKEN), st.text(max_size=80))
@@ -92,7 +92,7 @@ def test_the_token_lets_in_as_header_or_cookie():
     assert FAR.refusal({**host, "authorization": f"Bearer {TOKEN}"}, {}) == ""
     assert FAR.refusal(host, {COOKIE: FAR.pass_word}) == ""
     assert TOKEN not in FAR.pass_word
-    assert Doors("0.0.0.0", 1, TOKEN).pass_word == FAR.pass_word, "it outlives a restart"
+    assert Access("0.0.0.0", 1, TOKEN).pass_word == FAR.pass_word, "it outlives a restart"
 
 
 def test_names_can_be_rebound_addresses_cannot():

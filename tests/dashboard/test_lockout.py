@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.dashboard.connexions import GET_ON, MOST
+from bondloop.dashboard.connections import GET_ON, MOST
 from bondloop.dashboard.hub import SILENT, VIEWERS
 from conftest import Near, Server
 
@@ -131,7 +131,7 @@ def half_open(server, count, words=b""):
 
 
 def ended(held):
-    """Whether the other end has closed a connexion."""
+    """Whether the other end has closed a connection."""
     held.settimeout(0.05)
     try:
         while held.recv(65536):
@@ -149,7 +149,7 @@ BODY = b"POST /api/login HTTP/1.1\r\nHost: {h}\r\nOrigin: http://{h}\r\nContent-
 
 
 @pytest.mark.parametrize("words", [SILENCE, HEAD, BODY], ids=["silence", "head", "body"])
-def test_half_open_connexions_do_not_lock_the_operator_out(server, words):
+def test_half_open_connections_do_not_lock_the_operator_out(server, words):
     words = words.replace(b"{h}", f"127.0.0.1:{server.port}".encode())
     held = half_open(server, 300, words)
     try:
@@ -172,7 +172,7 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
         await asyncio.sleep(1.5 * GET_ON)
         return [], ""
 
-    monkeypatch.setattr("bondloop.dashboard.replay.Replay._files", listed)
+    monkeypatch.setattr("bondloop.dashboard.replay.routes.Replay._files", listed)
     answers = []
     asking = threading.Thread(
         target=lambda: answers.append(httpx.get(f"{server.url}/api/runs", verify=False, timeout=LIMIT))
@@ -187,7 +187,7 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
         assert 0.5 * GET_ON < time.monotonic() - began < 0.05 * 1000
     asking.join()
     assert [answer.status_code for answer in answers] == [200]
-    with httpx.Client(verify=False) as client:  # one connexion for all
+    with httpx.Client(verify=False) as client:  # one connection for all
         assert [client.get(server.url).status_code for _ in range(5)] == [200] * 5
 
 
@@ -231,7 +231,7 @@ def test_who_does_not_agree_on_tls_is_not_waited_for(loop, tmp_path):
 
 
 def closing(talk):
-    """Hear until the server closes the connexion; return its code and reason."""
+    """Hear until the server closes the connection; return its code and reason."""
     try:
         while True:
             talk.hear()
@@ -271,7 +271,7 @@ def test_who_never_says_hello_takes_no_place(server, monkeypatch):
         ]
         with talking(server) as talk:
             assert "done" in talk.ask("take")
-            talk.until(lambda _: talk.status and talk.status["crew"]["viewers"] == 0)
+            talk.until(lambda _: talk.status and talk.status["presence"]["viewers"] == 0)
             for websocket in (mute[0], mute[-1]):
                 with pytest.raises(ConnectionClosed) as closed:
                     websocket.recv(LIMIT)

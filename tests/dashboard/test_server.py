@@ -51,7 +51,7 @@ def undisturbed(loop):
 
 
 def closing(talk):
-    """Hear until the server closes the connexion; return its code."""
+    """Hear until the server closes the connection; return its code."""
     try:
         while True:
             talk.hear()
@@ -139,14 +139,14 @@ def test_beyond_this_machine_the_token_is_demanded(loop, tmp_path, web):
     undisturbed(loop)
 
 
-def test_a_huge_message_ends_the_connexion(server, loop):
+def test_a_huge_message_ends_the_connection(server, loop):
     with talking(server) as talk:
         talk.socket.send("x" * (LONGEST + 1))
         assert closing(talk) == 1009
     undisturbed(loop)
 
 
-def test_a_flood_ends_the_connexion(server, loop):
+def test_a_flood_ends_the_connection(server, loop):
     with talking(server) as talk:
         talk.state("inactive")
         with contextlib.suppress(ConnectionClosed):
@@ -156,7 +156,7 @@ def test_a_flood_ends_the_connexion(server, loop):
     undisturbed(loop)
 
 
-def test_a_binary_message_ends_the_connexion(server, loop):
+def test_a_binary_message_ends_the_connection(server, loop):
     with talking(server) as talk:
         talk.socket.send(b"\0\1\2")
         assert closing(talk) == 1003

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.realtime.segment_words import write_words
+from bondloop.realtime.telemetry.segment import write_words
 from conftest import Near, Server
 
 pytestmark = pytest.mark.realtime
@@ -75,7 +75,7 @@ def test_a_viewer_sees_the_same_and_cannot_command(server, loop):
         operator.ask("arm")
         operator.ask("start")
         viewer.state("active")
-        assert viewer.status["crew"]["operator"].startswith("ada")
+        assert viewer.status["presence"]["operator"].startswith("ada")
         operator.ask("give_back")
         assert "done" in viewer.ask("take")
         assert "error" in operator.ask("set", values={"stiffness": 350.0})
@@ -108,11 +108,11 @@ def test_who_comes_back_has_his_role_still(server, loop):
 
 
 def test_the_operator_is_released_when_he_stays_away(server, monkeypatch):
-    monkeypatch.setattr("bondloop.dashboard.crew.GRACE", 0.2)  # the server is in this process
+    monkeypatch.setattr("bondloop.dashboard.presence.GRACE", 0.2)  # the server is in this process
     with talking(server, name="ada") as talk:
         talk.ask("take")
     with talking(server, name="bob") as other:
-        other.until(lambda _: other.status.get("crew", {}).get("operator") == "")
+        other.until(lambda _: other.status.get("presence", {}).get("operator") == "")
         assert "done" in other.ask("take")
 
 
@@ -207,7 +207,7 @@ def test_a_trip_comes_through_though_another_process_keeps_the_mailbox(server, l
 
 
 def test_a_trip_waits_behind_no_other_command(server, loop):
-    """Sets that wait for a mailbox that another keeps take all the hands but one."""
+    """Sets that wait for a mailbox that another keeps take all the commands but one."""
     with talking(server) as talk:
         for word in ("take", "arm", "start"):
             talk.ask(word)
@@ -235,10 +235,10 @@ def test_a_trip_waits_behind_no_other_command(server, loop):
 def test_people_go_by_their_names(server):
     with talking(server, name="") as talk, talking(server) as other:
         talk.ask("take")
-        other.until(lambda _: other.status.get("crew", {}).get("operator", "").startswith("browser ("))
+        other.until(lambda _: other.status.get("presence", {}).get("operator", "").startswith("browser ("))
         talk.say(rename="Ada <b>\u202e" + "x" * 500)
-        other.until(lambda _: other.status["crew"]["operator"].startswith("Ada <b>x"))
-        assert len(other.status["crew"]["operator"].encode()) <= 32, "as the loop's log keeps it"
+        other.until(lambda _: other.status["presence"]["operator"].startswith("Ada <b>x"))
+        assert len(other.status["presence"]["operator"].encode()) <= 32, "as the loop's log keeps it"
         talk.say(rename=["no", "name"], id=3)
         assert "error" in talk.until(
             lambda m: isinstance(m, dict) and m.get("type") == "answer" and m["id"] == 3
@@ -312,18 +312,18 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
         assert "pre-flight" in talk.ask("arm")["error"]
 
 
-def test_a_trip_that_comes_together_with_the_end_of_its_connexion_is_obeyed(server, loop):
-    """The last word of a browser that is closed, or of a connexion that had stalled: both in one packet."""
+def test_a_trip_that_comes_together_with_the_end_of_its_connection_is_obeyed(server, loop):
+    """The last word of a browser that is closed, or of a connection that had stalled: both in one packet."""
     with talking(server) as talk:
         assert "done" in talk.ask("take")
         assert "done" in talk.ask("arm")
         assert "done" in talk.ask("start")
         talk.state("active")
-        connexion = talk.socket
-        with connexion.protocol_mutex:
-            connexion.protocol.send_text(b'{"do": "trip", "id": 99}')
-            connexion.protocol.send_close(1001)
-            connexion.socket.sendall(b"".join(connexion.protocol.data_to_send()))
+        connection = talk.socket
+        with connection.protocol_mutex:
+            connection.protocol.send_text(b'{"do": "trip", "id": 99}')
+            connection.protocol.send_close(1001)
+            connection.socket.sendall(b"".join(connection.protocol.data_to_send()))
         end = time.monotonic() + LIMIT
         while loop.status().cause != 9:
             assert time.monotonic() < end, "the trip was not obeyed"

@@ -8,7 +8,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
 from bondloop.fmu import read_fmu
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.realtime.export import export_c
+from bondloop.realtime.programs.export import export_c
 from bondloop.substructure import FmuHalf
 
 

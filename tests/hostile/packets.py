@@ -25,8 +25,8 @@ from two_halves import PERIOD, make_computer, make_rig
 from wire import ACCEPT, ALIVE, BUSY, BYE, COMMAND, HELLO, MEASURED, REFUSE, pack, unpack
 
 from bondloop.realtime import RigOptions, RigProcess
-from bondloop.realtime.build import build_pair
-from bondloop.realtime.keys import fresh_key
+from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime.programs.build import build_pair
 
 BURST = 64
 """Packets between two looks at the rig's queue, which holds some 250."""

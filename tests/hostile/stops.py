@@ -172,7 +172,7 @@ class Bench:
     def __init__(self, folder: Path, play) -> None:
         from two_halves import make_computer, make_rig
 
-        from bondloop.realtime.build import build_pair
+        from bondloop.realtime.programs.build import build_pair
 
         self.programs = build_pair(make_computer("operated"), make_rig())
         self.folder, self.damaged = folder, _damaged(folder)

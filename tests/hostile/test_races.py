@@ -22,8 +22,8 @@ if sys.platform != "linux" or compiler() is None:
 from two_halves import make_computer, make_rig
 
 from bondloop.realtime import Ring
-from bondloop.realtime.build import loop_sources
-from bondloop.realtime.shared import fresh_name, remove
+from bondloop.realtime.programs.build import loop_sources
+from bondloop.realtime.telemetry.segment import fresh_name, remove
 
 KINDS = ["ring", "link", "mailbox", "executive"]
 THREADS = ("-fsanitize=thread", "-g", "-O1", "-pthread")

@@ -21,7 +21,7 @@ if sys.platform != "linux" or compiler() is None:
 from two_halves import LoopOptions, make_computer, make_interlocked, make_rig, until
 
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import Programs, loop_sources, rig_sources
+from bondloop.realtime.programs.build import Programs, loop_sources, rig_sources
 
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 TABLE = np.sin(0.02 * np.arange(2001))[:, None]

@@ -11,7 +11,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Switches, Tunable
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.program.signals import Sine, Step, Table
-from bondloop.realtime.programs import switch_facts
+from bondloop.realtime.machine_limits import switch_facts
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, channel_names

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bondloop.cli.main import app
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 from bondloop.identify import fourier_point
 from bondloop.papers import dubois_damper as paper

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.control import LoadFeedforward, Scheduled
 from bondloop.papers import dubois_damper as paper
 from bondloop.papers import dubois_findings as findings

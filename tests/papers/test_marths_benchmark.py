@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.control import RestoringForce
 from bondloop.errors import InputError
 from bondloop.hybrid.check import check

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.cli.tests import find_test, length_of
+from bondloop.cli.settings import find_test, length_of
 from bondloop.errors import InputError
 from bondloop.hybrid.check import check
 from bondloop.papers import silva_benchmark as paper

@@ -1,6 +1,5 @@
 """Slopes that are written out are those that are worked out step by step, to the last bit."""
 
-
 import pytest
 
 from bondloop.program.expr import Const, Var, function, select

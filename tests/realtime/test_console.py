@@ -15,11 +15,11 @@ from bondloop.hybrid import Tunable
 from bondloop.program.expr import Var
 from bondloop.program.ranges import Range
 from bondloop.realtime import Console, LoopProcess, Ring
-from bondloop.realtime.build import build_pair
-from bondloop.realtime.event_log import EventLog
-from bondloop.realtime.layout import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
+from bondloop.realtime.programs.build import build_pair
 from bondloop.realtime.recorder import Recorder
 from bondloop.realtime.stop_requests import REQUESTS
+from bondloop.realtime.telemetry.event_log import EventLog
+from bondloop.realtime.telemetry.protocol import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_events
 from bondloop.safety import Cause

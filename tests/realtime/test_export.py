@@ -11,8 +11,8 @@ import pytest
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals.table import Table
-from bondloop.realtime.export import export_c
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.programs.export import export_c
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 

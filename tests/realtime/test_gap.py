@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from bondloop.cli.main import app
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.description import load_text
 from bondloop.errors import InputError
 from bondloop.hybrid import Run

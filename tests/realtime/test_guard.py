@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from two_halves import LoopOptions, make_computer, make_rig
 
 from bondloop import papers
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import build_loop
-from bondloop.realtime.interface import measured_names
-from bondloop.realtime.rig_words import NEEDED
+from bondloop.realtime.machine_limits import NEEDED
+from bondloop.realtime.programs.build import build_loop
+from bondloop.realtime.programs.interface import measured_names
 from bondloop.safety import Interlock, Limits
 from bondloop.safety.causes import Cause
 

@@ -9,8 +9,8 @@ from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
 from bondloop.compile import Runner
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import build_loop
-from bondloop.realtime.layout import FLAGS
+from bondloop.realtime.programs.build import build_loop
+from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.safety.causes import Cause
 
 SILENCE = 1.0

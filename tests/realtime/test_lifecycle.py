@@ -27,8 +27,8 @@ from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring
-from bondloop.realtime.build import build_loop
-from bondloop.realtime.shared import FOLDER
+from bondloop.realtime.programs.build import build_loop
+from bondloop.realtime.telemetry.segment import FOLDER
 from bondloop.safety.causes import Cause
 
 OPTIONS = {"link": "loopback://", "retreat": 0.02}

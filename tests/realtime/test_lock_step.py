@@ -6,7 +6,7 @@ from two_halves import LoopOptions, make_rig, make_whole
 
 from bondloop.compile import Runner
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import build_pair
+from bondloop.realtime.programs.build import build_pair
 
 STEPS = 1500
 

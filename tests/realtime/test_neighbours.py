@@ -18,10 +18,11 @@ from wire import ACCEPT, ALIVE, BUSY, BYE, COMMAND, HELLO, MEASURED, pack, sipha
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import InputError
-from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring, shared
-from bondloop.realtime.build import build_pair
-from bondloop.realtime.keys import fresh_key
-from bondloop.realtime.shared import FOLDER, PREFIX
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring
+from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime.programs.build import build_pair
+from bondloop.realtime.telemetry import segment as shared
+from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
 
 KEY = "000102030405060708090a0b0c0d0e0f"
 OFFER = [1.0, 1.0, PERIOD, 1.0, 0.0]

@@ -7,7 +7,7 @@ from two_halves import LoopOptions, make_computer
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import build_loop
+from bondloop.realtime.programs.build import build_loop
 
 DRIVER = """
 #include <stdio.h>

@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
+from bondloop.cli.laboratory.realtime import _tell_trouble
 from bondloop.cli.main import app
-from bondloop.cli.realtime import _tell_trouble
-from bondloop.cli.tests import find_test
+from bondloop.cli.settings import find_test
 from bondloop.description import load_text
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session
-from bondloop.realtime.live_line import Live
-from bondloop.realtime.recorder_process import Recorders
+from bondloop.realtime.recorder_supervisor import Recorders
 from bondloop.realtime.session import prepare
+from bondloop.realtime.summary import Live
 from bondloop.safety.causes import Cause
 
 TEST = "gawthrop-two-actuators"

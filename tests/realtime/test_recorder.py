@@ -20,12 +20,12 @@ import pytest
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.realtime import recorder as recording
-from bondloop.realtime.layout import HEADER, STATES, VERSION, slot_type
 from bondloop.realtime.recorder import EXIT_DISK, Recorder, free_path
-from bondloop.realtime.recorder_process import last_run, merged_files
-from bondloop.realtime.ring import Ring
-from bondloop.realtime.shared import FOLDER, PREFIX
+from bondloop.realtime.recorder_supervisor import last_run, merged_files
 from bondloop.realtime.stop_requests import MAGIC
+from bondloop.realtime.telemetry.protocol import HEADER, STATES, VERSION, slot_type
+from bondloop.realtime.telemetry.ring import Ring
+from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
 from bondloop.records import Record
 from bondloop.records.growing import GrowingRun
 from bondloop.records.hdf5 import read_cycles, read_run

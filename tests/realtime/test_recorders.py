@@ -7,8 +7,8 @@ import pytest
 from two_halves import until
 
 from bondloop.errors import BondloopError
-from bondloop.realtime import recorder_process
-from bondloop.realtime.recorder_process import Recorders
+from bondloop.realtime import recorder_supervisor as recorder_process
+from bondloop.realtime.recorder_supervisor import Recorders
 
 ABOUT = {"text": "x" * (1 << 20)}
 """More than a pipe takes: who does not read it holds the writer up."""

@@ -13,9 +13,8 @@ from bondloop.description import load_text
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopOptions, session
-from bondloop.realtime.expected import expected
-from bondloop.realtime.rig_limits import machine_options
-from bondloop.realtime.rig_words import NEEDED
+from bondloop.realtime.dry_run import expected
+from bondloop.realtime.machine_limits import NEEDED, machine_options
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.safety import Interlock, Limits, PowerTrip
 

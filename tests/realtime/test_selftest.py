@@ -15,8 +15,8 @@ from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, mr_damper_building
 from bondloop.program.tunable import Tunable
 from bondloop.realtime import LoopOptions, LoopProcess, run_realtime
-from bondloop.realtime.build import loop_sources
-from bondloop.realtime.programs import loop_program, signal_table
+from bondloop.realtime.programs.build import loop_sources
+from bondloop.realtime.programs.loop_programs import loop_program, signal_table
 from bondloop.records.hdf5 import read_run
 from bondloop.safety import Interlock, Limits, PowerTrip
 

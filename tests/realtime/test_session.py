@@ -18,12 +18,11 @@ from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import table
 from bondloop.realtime import session
 from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.live_line import Watcher
-from bondloop.realtime.programs import rig_program, signal_table
-from bondloop.realtime.recorder_process import merged_files
+from bondloop.realtime.programs.loop_programs import rig_program, signal_table
+from bondloop.realtime.recorder_supervisor import merged_files
 from bondloop.realtime.session import prepare, run_realtime
-from bondloop.realtime.shared import FOLDER, PREFIX, Segment
-from bondloop.realtime.summary import summary_lines
+from bondloop.realtime.summary import Watcher, summary_lines
+from bondloop.realtime.telemetry.segment import FOLDER, PREFIX, Segment
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_cycles, read_run
 from bondloop.safety import Interlock, Limits

@@ -10,8 +10,8 @@ from two_halves import LoopOptions, make_computer, make_rig, until
 from bondloop.errors import InputError
 from bondloop.program.tick import Channel
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import build_loop
-from bondloop.realtime.shared import FOLDER, PREFIX, remove_dead_link
+from bondloop.realtime.programs.build import build_loop
+from bondloop.realtime.telemetry.segment import FOLDER, PREFIX, remove_dead_link
 
 
 def link_of(scheme, shm):

@@ -8,8 +8,9 @@ import pytest
 from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopProcess, shared
-from bondloop.realtime.shared import FOLDER, Segment, fresh_name, need_linux, sweep
+from bondloop.realtime import LoopProcess
+from bondloop.realtime.telemetry import segment as shared
+from bondloop.realtime.telemetry.segment import FOLDER, Segment, fresh_name, need_linux, sweep
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from bondloop.compile.toolchain import build_program
 from bondloop.errors import InputError
 from bondloop.program.tick import Update
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import build_loop
+from bondloop.realtime.programs.build import build_loop
 
 ROOT = Path(__file__).parents[2]
 PEER = ROOT / "examples" / "drivers" / "udp_peer.py"

@@ -10,7 +10,7 @@ from bondloop.program.expr import Var, function, select
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Tick, Update
-from bondloop.realtime.build import Programs, build_pair, loop_sources
+from bondloop.realtime.programs.build import Programs, build_pair, loop_sources
 
 PERIOD = 1e-3
 LoopOptions = partial(bondloop.realtime.LoopOptions, gap=60.0, supervisor=60.0, machine=True)

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from bondloop.cli.play import slider_of, variant_of
+from bondloop.cli.laboratory.play import slider_of, variant_of
 from bondloop.compile.toolchain import zig
 from bondloop.compile.wasm import wasm_compiler, write_wasm
 from bondloop.control import Direct

@@ -13,7 +13,7 @@ from bondloop.program.block import Context
 from bondloop.program.expr import Const, Var
 from bondloop.program.signals import Step
 from bondloop.program.tick import Channel, Tick
-from bondloop.realtime.programs import switch_facts
+from bondloop.realtime.machine_limits import switch_facts
 from bondloop.safety import Switch, start_words
 
 T = 0.01

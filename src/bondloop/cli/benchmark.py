@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import COUNT, PART, WHOLE
 from bondloop.display import silent
 from bondloop.errors import InputError

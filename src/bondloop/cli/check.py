@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import TIME
+from bondloop.cli.settings import Setting, TestSource, find_test, own_length
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.display import at_work
 from bondloop.errors import InputError
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.source import Source, find_model, short_name
 
 __all__ = ["equations"]

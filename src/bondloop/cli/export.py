@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import TIME, WHOLE
+from bondloop.cli.settings import Setting, TestSource, find_test, length_of
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
@@ -45,7 +45,7 @@ def c(
     as_json: AsJson = False,
 ) -> None:
     """Write a folder of C that builds with one `make`: executive, tick, drivers, rig; after a check."""
-    from bondloop.realtime.export import export_c
+    from bondloop.realtime.programs.export import export_c
 
     test, module = find_test(source, settings or [])
     length = length_of(test, module, seconds)

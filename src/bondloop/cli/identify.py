@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.identify_matrix import matrix_of, tell_matrix, watch
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import RATE, TIME
 from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:
     from bondloop.errors import InputError
-    from bondloop.identify import Data
+    from bondloop.identify.data import Data
     from bondloop.identify.input_output import InputOutput
+    from bondloop.identify.matrix_fit import MatrixFit
     from bondloop.identify.process_fit import ProcessFit
     from bondloop.identify.ranking import Ranking
 
-__all__ = ["identify"]
+__all__ = ["identify", "matrix_of", "tell_matrix", "watch"]
 
 
 def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
@@ -195,3 +195,66 @@ def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> Path:
         path=path,
     )
     return path
+
+
+def matrix_of(
+    data: Data,
+    inputs: list[str],
+    outputs: list[str],
+    model: str,
+    common_poles: bool,
+    hold: str,
+    max_delay: float | None,
+) -> MatrixFit:
+    """Fit a model to every pair of the named channels."""
+    import numpy as np
+
+    from bondloop.identify import fit_matrix
+
+    for name in inputs:  # each pair is looked at, and what makes a fit impossible is refused by name
+        for other in outputs:
+            data.select(name, other)
+    u, y = (np.column_stack([data[name] for name in names]) for names in (inputs, outputs))
+    return fit_matrix(
+        u, y, data.sample_period, model, common_poles=common_poles, hold=hold, max_delay=max_delay
+    )
+
+
+def tell_matrix(
+    fit: MatrixFit, inputs: list[str], outputs: list[str], folder: Path, figures: bool, as_json: bool
+) -> None:
+    """Write a model file for every entry, and a figure; print what was found."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wrote = []
+    for i, row in enumerate(fit.matrix):
+        for j, entry in enumerate(row):
+            path = folder / f"model_{i}_{j}.json"
+            entry.save(path, {"input": inputs[j], "output": outputs[i], "fit": fit.fit[i]})
+            wrote.append(path)
+    if figures:
+        wrote.append(folder / "identification.png")
+        fit.figure(wrote[-1])
+    if as_json:
+        names = {"inputs": inputs, "outputs": outputs, "wrote": [str(path) for path in wrote]}
+        print_json({**fit.to_dict(), **names})
+        return
+    for i, row in enumerate(fit.matrix):
+        for j, entry in enumerate(row):
+            print(f"{outputs[i]} from {inputs[j]}: {entry}")
+        print(f"{outputs[i]}: fit {fit.fit[i]:.2f} %")
+    for path in wrote:
+        print(f"wrote {path}")
+
+
+def watch(pair: InputOutput, model: Path, hold: str, as_json: bool) -> None:
+    """Say whether a model still holds on a record."""
+    from bondloop.identify import model_drift
+    from bondloop.transfer.process import Process
+
+    drift = model_drift(pair.input, pair.output, pair.sample_period, Process.load(model), hold=hold)
+    if as_json:
+        print_json({"model": str(model), **drift.to_dict(), "warnings": list(pair.warnings)})
+        return
+    print(drift)
+    for sentence in pair.warnings:
+        print(f"bondloop: warning: {sentence}", file=sys.stderr)

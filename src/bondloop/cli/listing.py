@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from bondloop import papers
-from bondloop.cli.answers import AsJson, print_json
+import json
+from pathlib import Path
+from typing import Annotated
 
-__all__ = ["list_entries"]
+import typer
+
+from bondloop import papers
+from bondloop.cli.output import AsJson, print_json
+
+__all__ = ["list_entries", "schema"]
 
 
 def list_entries(as_json: AsJson = False) -> None:
@@ -18,3 +24,19 @@ def list_entries(as_json: AsJson = False) -> None:
     kinds = max(len(entry.kind) for entry in found)
     for entry in found:
         print(f"{entry.name:<{width}}  {entry.kind:<{kinds}}  {entry.summary}")
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it into this file.")] = None,
+    channels: Annotated[bool, typer.Option("--channels", help="That of channels files instead.")] = False,
+) -> None:
+    """Print the JSON Schema of test files, with which editors complete and check them."""
+    from bondloop.description import channels_schema
+    from bondloop.description import schema as of_test_files
+
+    found = channels_schema() if channels else of_test_files()
+    if out is None:
+        print_json(found)
+    else:
+        out.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(f"wrote {out}")

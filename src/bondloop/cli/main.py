@@ -9,28 +9,21 @@ import typer
 from bondloop import __version__
 from bondloop.cli import (
     benchmark,
-    channels,
     check,
-    dashboard,
     doctor,
     draw,
     equations,
     export,
     identify,
     listing,
-    play,
-    realtime,
     report,
-    rig,
     run,
-    schema,
-    serve,
     show,
-    stop,
     study,
     tune,
 )
-from bondloop.cli.failing import FailingInOneSentence
+from bondloop.cli.laboratory import channels, dashboard, play, realtime, rig, serve, stop
+from bondloop.cli.output import FailingInOneSentence
 
 __all__ = ["app"]
 
@@ -52,7 +45,7 @@ app.command("check")(check.check)
 app.command("study")(study.study)
 app.command("benchmark")(benchmark.benchmark)
 app.command("tune")(tune.tune)
-app.command("schema")(schema.schema)
+app.command("schema")(listing.schema)
 app.command("identify")(identify.identify)
 app.command("show")(show.show)
 app.command("realtime")(realtime.realtime)

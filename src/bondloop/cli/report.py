@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.display import at_work
 from bondloop.errors import InputError
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import TIME, WHOLE
+from bondloop.cli.settings import RunSource, Setting, find_test, length_of
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import RunSource, Setting, find_test, length_of
 from bondloop.display import at_work, silent
 from bondloop.errors import InputError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import RATE
 
 if TYPE_CHECKING:

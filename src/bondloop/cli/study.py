@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.cases import Cases
+from bondloop.cli.cases import Cases, as_command, keep_tests, uncertain
+from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import NUMBER, TIME, WHOLE
+from bondloop.cli.settings import Setting, TestSource, find_test, length_of
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test, length_of
-from bondloop.cli.uncertain import as_command, keep_tests, uncertain
-from bondloop.cli.where import cluster_of, tell_interrupted
 from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
-    from bondloop.studies import Case, Sampled
+    from bondloop.studies import Case, Interrupted, Sampled
 
-__all__ = ["study"]
+__all__ = ["cluster_of", "study", "tell_interrupted"]
 
 MOST_ROWS = 100_000
 """Tests up to which every one is written as a row."""
@@ -312,3 +310,19 @@ def indices(  # noqa: PLR0913, PLR0917 - as the verb
         return
     print(found)
     print(f"wrote {folder / 'sensitivity.png'}")
+
+
+def cluster_of(workers: int | None, dask: str | None) -> int | str | None:
+    """Return where a cluster is: so many processes of this machine, or an address."""
+    if workers is not None and dask is not None:
+        raise InputError("--workers starts a cluster on this machine, --dask names one: give one of them")
+    return workers if dask is None else dask
+
+
+def tell_interrupted(stop: Interrupted, folder: Path) -> None:
+    """Say what is kept of a study that Ctrl-C ended; without pyarrow, the tests that were done as CSV."""
+    kept = "; ".join(getattr(stop, "__notes__", []))
+    if not kept and len(stop.sampled):
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = f"{len(stop.sampled):,} tests are kept in {stop.sampled.save(folder / 'samples.csv')}"
+    print(f"\nbondloop: {stop}; {kept or 'no test had been kept'}", file=sys.stderr)

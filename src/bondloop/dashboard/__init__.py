@@ -9,8 +9,9 @@ The names are imported when they are first used, for they need the extra ``dashb
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bondloop.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from bondloop.dashboard.server import serve
@@ -18,19 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Absence", "Settings", "Subject", "serve"]
 
-# The module of each name. A name added here goes into __all__ and into the TYPE_CHECKING block above.
-_LAZY = {"Absence": "settings", "Settings": "settings", "Subject": "settings", "serve": "server"}
-
-
-def __getattr__(name: str) -> object:
-    """Import what `name` stands for (PEP 562)."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
-    found: object = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """Show the lazy names before they are imported."""
-    return sorted({*globals(), *_LAZY})
+__getattr__, __dir__ = lazy_names(
+    __name__, {"Absence": "settings", "Settings": "settings", "Subject": "settings", "serve": "server"}
+)

@@ -14,12 +14,11 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from bondloop.dashboard.access import COOKIE, Access, Allowance
 from bondloop.dashboard.client import REFUSED, Client
-from bondloop.dashboard.doors import COOKIE, Doors
 from bondloop.dashboard.hub import Hub
-from bondloop.dashboard.pace import Allowance
-from bondloop.dashboard.preparing import Preparing
-from bondloop.dashboard.replay import Replay
+from bondloop.dashboard.preparation import Preparing
+from bondloop.dashboard.replay.routes import Replay
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
@@ -58,10 +57,10 @@ def need_uplot() -> None:
 
 
 class _Guarded:
-    """Lets in what `Doors` lets in, and puts the headers on every answer."""
+    """Lets in what `Access` lets in, and puts the headers on every answer."""
 
-    def __init__(self, app: ASGIApp, doors: Doors, stop: StopProcess | None) -> None:
-        self.app, self.doors, self.stop = app, doors, stop
+    def __init__(self, app: ASGIApp, access: Access, stop: StopProcess | None) -> None:
+        self.app, self.access, self.stop = app, access, stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -72,11 +71,11 @@ class _Guarded:
         asked = HTTPConnection(scope)
         headers = {k.lower(): v for k, v in asked.headers.items()}
         acts = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
-        why = self.doors.stranger(headers, acts=acts)
+        why = self.access.stranger(headers, acts=acts)
         if why is not None and why.followed_link and _is_visit(scope, headers):
             why = None  # a link on another page may lead here: it only shows the page
         if why is None and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
-            why = self.doors.unknown(headers, asked.cookies)
+            why = self.access.unknown(headers, asked.cookies)
         if why is None:
             await self.app(scope, receive, _with_headers(send, self._policy(headers)))
         elif scope["type"] == "websocket":
@@ -89,8 +88,8 @@ class _Guarded:
         """Return what the page may load and reach: this server, and its stop under the same name."""
         if self.stop is None:
             return POLICY
-        name = urlsplit(f"//{headers['host']}").netloc.removesuffix(f":{self.doors.port}")
-        scheme = "https" if self.doors.secure else "http"
+        name = urlsplit(f"//{headers['host']}").netloc.removesuffix(f":{self.access.port}")
+        scheme = "https" if self.access.secure else "http"
         return POLICY.replace(
             b"connect-src 'self'", f"connect-src 'self' {scheme}://{name}:{self.stop.port}".encode()
         )
@@ -124,7 +123,7 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
     stop
         The page's stop, where it has one.
     """
-    doors = Doors(settings.host, port, settings.token, settings.certificate is not None)
+    access = Access(settings.host, port, settings.token, settings.certificate is not None)
     hub = Hub(settings, stop)
     tries = Allowance(1.0, 10)
 
@@ -149,11 +148,11 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
             body += chunk
             if len(body) > 1024:
                 return JSONResponse({"error": "a token is shorter"}, 413)
-        if not doors.is_token(body.decode(errors="replace").strip()):
+        if not access.is_token(body.decode(errors="replace").strip()):
             return JSONResponse({"error": "the token is wrong"}, 401)
         answer = JSONResponse({"ok": True})
         answer.set_cookie(
-            COOKIE, doors.pass_word, httponly=True, samesite="strict", secure=doors.secure, path="/"
+            COOKIE, access.pass_word, httponly=True, samesite="strict", secure=access.secure, path="/"
         )
         return answer
 
@@ -197,4 +196,4 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
         lifespan=lifespan,
     )
     app.state.hub = hub
-    return _Guarded(app, doors, stop)
+    return _Guarded(app, access, stop)

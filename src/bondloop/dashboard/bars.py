@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.realtime.snapshot import ShownChannel
+    from bondloop.realtime.telemetry.snapshot import ShownChannel
 
 __all__ = ["Bars"]
 
@@ -44,7 +44,7 @@ class Bars:
 
     Examples
     --------
-    >>> from bondloop.realtime.snapshot import ShownChannel
+    >>> from bondloop.realtime.telemetry.snapshot import ShownChannel
     >>> bars = Bars([ShownChannel("f", "N", "measured", "effort", "force", 0)])
     >>> bars.limit({"force": 10.0})  # the interlock's; a tighter bound of the channel itself counts more
     >>> bars.take(np.array([[-4.0], [2.0]]))

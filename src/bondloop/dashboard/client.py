@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bondloop.dashboard.doors import shown_name
+from bondloop.dashboard.access import Allowance, shown_name
 from bondloop.dashboard.frames import PLANE, STRIP
 from bondloop.dashboard.history import NOTHING, Curves, Sent
-from bondloop.dashboard.pace import Allowance
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
@@ -91,16 +90,16 @@ class Client:
             late.cancel()
             for part in sending:
                 part.cancel()
-            # Whatever has ended them: who goes leaves the crew, or the operator's role would stay taken.
+            # Whatever has ended them: who goes leaves the presence, or the operator's role would stay taken.
             for error in await asyncio.gather(*sending, return_exceptions=True):
                 if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | RuntimeError):
                     self.hub.complain(f"{type(error).__name__}: {error}")
             # What was heard is done, though nobody waits for the answer: a trip may be the last word of a
-            # browser that is closed, or come together with the end of a connexion that had stalled.
+            # browser that is closed, or come together with the end of a connection that had stalled.
             if self._busy:
                 await asyncio.wait(self._busy)
             if self.badge:
-                self.hub.crew.go(self.badge)
+                self.hub.presence.go(self.badge)
                 self.hub.refresh()
 
     def _expect_hello(self) -> None:
@@ -108,7 +107,7 @@ class Client:
             self.dismiss(f"no hello in {HELLO:g} s")
 
     def dismiss(self, why: str) -> None:
-        """Close the connexion.
+        """Close the connection.
 
         Parameters
         ----------
@@ -163,7 +162,7 @@ class Client:
             await self._close(why)
             return
         self.badge, self.name = badge, shown_name(name, badge)
-        self.hub.crew.come(badge, self.name)
+        self.hub.presence.come(badge, self.name)
         self.hub.refresh()
 
     def _rename(self, name: object) -> None:
@@ -173,7 +172,7 @@ class Client:
             raise InputError("rename: too many names; wait a little")
         before, self.name = self.name, shown_name(name, self.badge)
         if self.name != before:
-            self.hub.crew.rename(self.badge, self.name)
+            self.hub.presence.rename(self.badge, self.name)
             self.hub.log.add("role", f"{before} is now {self.name}", who=self.name)
             self._told_name = False
             self.hub.refresh()
@@ -239,7 +238,7 @@ class Client:
 
     async def _send_frame(self, segment: str) -> float:
         """Send what is new of some plots; return for how long there is no other frame then."""
-        plots, first = self._plots, self.badge == self.hub.crew.operator
+        plots, first = self._plots, self.badge == self.hub.presence.operator
         sent, frame, cost = await self.hub.telemetry.frame(
             segment, self._era, self._frame + 1, plots, first=first
         )

@@ -8,17 +8,18 @@ time; a *plane* (kind 1) has samples as they are. Flag 1: forget what came befor
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PLANE", "STRIP", "Block", "lowest_highest", "packed", "unpacked"]
+__all__ = ["PLANE", "STRIP", "Block", "lowest_highest", "packed", "plain", "unpacked"]
 
 STRIP, PLANE = 0, 1
 """Kinds of blocks."""
@@ -130,3 +131,26 @@ def lowest_highest(values: NDArray[np.float32], width: int) -> NDArray[np.float3
     both[:, 0] = np.fmin.reduce(rows, axis=1).T if count else 0
     both[:, 1] = np.fmax.reduce(rows, axis=1).T if count else 0
     return both.reshape(2 * channels, count)
+
+
+def plain(value: object) -> Any:
+    """Return a value with None for every number that is not finite; NumPy's numbers become Python's.
+
+    Parameters
+    ----------
+    value
+        Number, text, list or dictionary of such.
+
+    Examples
+    --------
+    >>> plain({"a": float("nan"), "b": [1, float("inf"), "x"]})
+    {'a': None, 'b': [1, None, 'x']}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if value is None or isinstance(value, str | bool):
+        return value
+    number = value.item() if hasattr(value, "item") else value
+    return number if not isinstance(number, float) or math.isfinite(number) else None

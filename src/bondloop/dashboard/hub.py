@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bondloop.dashboard.attached import Attached
-from bondloop.dashboard.crew import Crew
-from bondloop.dashboard.events import EventLog
-from bondloop.dashboard.hands import Hands
-from bondloop.dashboard.rehearsal import Rehearsal
+from bondloop.dashboard.loop_commands import LoopCommands
+from bondloop.dashboard.page_log import EventLog
+from bondloop.dashboard.preparation import Rehearsal
+from bondloop.dashboard.presence import Presence
 from bondloop.dashboard.telemetry import Telemetry
 from bondloop.errors import InputError
 from bondloop.realtime import Console
-from bondloop.realtime.shared import PREFIX, is_alive
 from bondloop.realtime.stop_requests import REQUESTS
+from bondloop.realtime.telemetry.segment import PREFIX, is_alive
 
 if TYPE_CHECKING:
     from bondloop.dashboard.client import Client
@@ -63,7 +63,7 @@ class Hub:
 
     def __init__(self, settings: Settings, stop: StopProcess | None = None) -> None:
         self.settings, self.stop = settings, stop
-        self.log, self.crew, self.hands = EventLog(), Crew(), Hands()
+        self.log, self.presence, self.commands = EventLog(), Presence(), LoopCommands()
         self.telemetry = Telemetry()
         self.clients: list[Client] = []
         self.attached: Attached | None = None
@@ -76,7 +76,7 @@ class Hub:
         self._compose()
 
     async def run(self) -> None:
-        """Watch the loop and the crew until cancelled."""
+        """Watch the loop and who is there until cancelled."""
         self.log.add("server", "the server has started")
         beside = [asyncio.create_task(part()) for part in (self._gauge, self._keep_stop)]
         try:
@@ -128,7 +128,7 @@ class Hub:
             self.log.add("server", f"trouble of the server: {text}")
 
     def _turn(self) -> None:
-        if name := self.crew.look():
+        if name := self.presence.look():
             self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
         if self._is_due("search", SEARCH):
             self._search()
@@ -137,7 +137,7 @@ class Hub:
             self.attached.console.beat_page()
             self.attached.look()
             self._mind_run(self.attached)
-            if self.crew.operator and not self.crew.waiting:
+            if self.presence.operator and not self.presence.waiting:
                 self.attached.console.beat()
             self._mind_absence(self.attached)
             if self._is_due("timing", TIMING):
@@ -157,7 +157,7 @@ class Hub:
         self._due["status"] = 0.0
 
     def _compose(self) -> None:
-        crew = self.crew
+        presence = self.presence
         subject = self.settings.subject
         if self.attached is not None:
             self.attached.console.preflight.look()
@@ -165,7 +165,11 @@ class Hub:
             "type": "status",
             "at": time.monotonic(),
             "loop": None if self.attached is None else self.attached.status(),
-            "crew": {"operator": crew.operator_name, "waiting": crew.waiting, "viewers": crew.viewers},
+            "presence": {
+                "operator": presence.operator_name,
+                "waiting": presence.waiting,
+                "viewers": presence.viewers,
+            },
             "rehearsal": None if self.rehearsal is None else self.rehearsal.describe(),
             "subject": None if subject is None else {"name": subject.name, "seconds": subject.seconds},
             "stop_port": None if self.stop is None else self.stop.port,
@@ -240,7 +244,7 @@ class Hub:
 
     def _mind_absence(self, attached: Attached) -> None:
         """Bring the rig to rest when no operator has been there for too long, where that is wanted."""
-        absence, since = self.settings.absence, self.crew.absent
+        absence, since = self.settings.absence, self.presence.absent
         if attached.snapshot.state not in MOVING or since is None:
             self._acted = False
             return
@@ -249,7 +253,7 @@ class Hub:
         self._acted = True
         text = f"no operator for {absence.seconds:g} s: {absence.then}"
         self.log.add("command", text, who="server", test_time=attached.snapshot.time)
-        self.hands.retreat(attached.console, "server")
+        self.commands.retreat(attached.console, "server")
 
     def _mind_rehearsal(self) -> None:
         if self.rehearsal is not None and not self.rehearsal.running:
@@ -258,7 +262,7 @@ class Hub:
 
     def close(self) -> None:
         """Let go of everything; loops and rehearsals go on."""
-        self.hands.close()
+        self.commands.close()
         self.telemetry.close()
         self.detach()
 
@@ -274,11 +278,11 @@ class Hub:
         badge
             Of the browser.
         """
-        kept = badge in self.crew.operators
-        others = [c for c in self.clients if c.badge and (c.badge in self.crew.operators) == kept]
+        kept = badge in self.presence.operators
+        others = [c for c in self.clients if c.badge and (c.badge in self.presence.operators) == kept]
         if len(others) < (KEPT if kept else VIEWERS):
             return ""
-        if badge != self.crew.operator:
+        if badge != self.presence.operator:
             return f"all {VIEWERS} viewers' places are taken: ask somebody to close the page"
         min(others, key=lambda c: c.badge == badge).dismiss("the operator came back and needed this place")
         return ""
@@ -325,12 +329,12 @@ class Hub:
         if word == "take":
             return self._take(badge, who)
         if word == "give_back":
-            if not self.crew.give_back(badge):
+            if not self.presence.give_back(badge):
                 raise InputError("only the operator can give the role back")
             self.log.add("role", f"{who} has given the operator's role back", who=who)
             self.refresh()
             return "given back"
-        if badge != self.crew.operator and word not in REQUESTS:
+        if badge != self.presence.operator and word not in REQUESTS:
             raise InputError(
                 "only the operator commands, though all may stop, retreat and trip; take the operator's role "
                 "first"
@@ -348,8 +352,10 @@ class Hub:
         return await self._command(message, who)
 
     def _take(self, badge: str, who: str) -> str:
-        if not self.crew.take(badge):
-            raise InputError(f"{self.crew.operator_name} is the operator; ask for the role to be given back")
+        if not self.presence.take(badge):
+            raise InputError(
+                f"{self.presence.operator_name} is the operator; ask for the role to be given back"
+            )
         self.log.add("role", f"{who} has taken the operator's role", who=who)
         self.refresh()
         return "taken"
@@ -380,6 +386,6 @@ class Hub:
 
     async def _command(self, message: Mapping[str, object], who: str) -> str:
         attached = self._living()
-        done = await self.hands.give(attached.console, message, who)
+        done = await self.commands.give(attached.console, message, who)
         self.refresh()
         return done

@@ -15,12 +15,11 @@ import numpy as np
 
 from bondloop.dashboard.bars import Bars
 from bondloop.dashboard.estimates import Estimates
-from bondloop.dashboard.frames import Block, packed
+from bondloop.dashboard.frames import Block, packed, plain
 from bondloop.dashboard.history import Curves, History
-from bondloop.dashboard.plain import plain
 from bondloop.realtime import Console
-from bondloop.realtime.layout import STATES
-from bondloop.realtime.shared import Segment
+from bondloop.realtime.telemetry.protocol import STATES
+from bondloop.realtime.telemetry.segment import Segment
 from bondloop.safety.causes import limit_name
 from bondloop.safety.channel_names import LIMITS, WARNING
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import ssl
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from bondloop.dashboard.access import listening
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
-__all__ = ["listening", "serve", "server_of"]
+__all__ = ["serve", "server_of"]
 
 
 def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
@@ -88,11 +88,11 @@ def server_of(settings: Settings, port: int, stop: StopProcess | None = None) ->
 
     from bondloop.dashboard.app import application
     from bondloop.dashboard.client import LONGEST
-    from bondloop.dashboard.connexions import Socket, connexions
+    from bondloop.dashboard.connections import Socket, connections
 
     config = uvicorn.Config(
         application(settings, port, stop),
-        http=connexions(_context(settings)),
+        http=connections(_context(settings)),
         ws=Socket,
         ws_max_size=LONGEST,
         ws_ping_interval=5.0,
@@ -121,32 +121,3 @@ def _context(settings: Settings) -> ssl.SSLContext | None:
             f"key without a password, as PEM files ({error})"
         ) from None
     return context
-
-
-@contextlib.contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Listen, and end that.
-
-    Parameters
-    ----------
-    host, port
-        Where; port 0: any that is free.
-    """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise InputError(f"--host {host}: {error.strerror or error}") from error
-    with listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-            listener.listen(64)  # who opens the page before the server is ready waits
-        except OSError as error:
-            raise InputError(
-                f"cannot listen at {host}:{port}: {error.strerror}; is another page served there? "
-                "--port 0 takes any port"
-            ) from error
-        yield listener

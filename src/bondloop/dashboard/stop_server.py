@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
-from bondloop.dashboard.doors import Doors, shown_name
-from bondloop.dashboard.server import listening
+from bondloop.dashboard.access import Access, listening, shown_name
 from bondloop.errors import InputError
 from bondloop.realtime.stop_requests import REQUESTS, Request, Requests, living_loops
 
@@ -81,14 +80,14 @@ class StopServer:
 
     Parameters
     ----------
-    doors
+    access
         Whom it lets in.
     only
         The one loop that it may stop; empty: all of this user's.
     """
 
-    def __init__(self, doors: Doors, only: str = "") -> None:
-        self.doors, self.only = doors, only
+    def __init__(self, access: Access, only: str = "") -> None:
+        self.access, self.only = access, only
         self._arriving: dict[object, asyncio.StreamWriter] = {}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -119,7 +118,7 @@ class StopServer:
     async def _answer(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> _Answer:
-        why = self.doors.stranger(headers, acts=method != "GET")
+        why = self.access.stranger(headers, acts=method != "GET")
         if why is not None:
             return _Answer("403 Forbidden", {"error": why.words})
         # From here on the origin, where there is one, is that of a page of ours.
@@ -130,7 +129,7 @@ class StopServer:
         if method == "OPTIONS":
             allowed = "Access-Control-Allow-Headers: authorization, content-type"
             return _Answer("200 OK", {}, (*shared, "Access-Control-Allow-Methods: GET, POST", allowed))
-        unknown = self.doors.unknown(headers, _cookies(headers.get("cookie", "")))
+        unknown = self.access.unknown(headers, _cookies(headers.get("cookie", "")))
         if unknown is not None:
             return _Answer("401 Unauthorized", {"error": unknown.words}, shared)
         if method == "GET":
@@ -260,7 +259,7 @@ async def _main() -> None:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(given["certificate"], given["key"], lambda: "")
     stop = StopServer(
-        Doors(given["host"], 0, given["token"], tls is not None, given["page_port"]), given["only"]
+        Access(given["host"], 0, given["token"], tls is not None, given["page_port"]), given["only"]
     )
     about: dict[str, Any] = {"ssl": tls, "limit": LONGEST_HEAD, "backlog": 256}
     if tls is not None:
@@ -268,7 +267,7 @@ async def _main() -> None:
     with contextlib.ExitStack() as ending:
         listener = _listening(given, ending)
         port = listener.getsockname()[1]
-        stop.doors = Doors(given["host"], port, given["token"], tls is not None, given["page_port"])
+        stop.access = Access(given["host"], port, given["token"], tls is not None, given["page_port"])
         _server = await asyncio.start_server(stop.serve, sock=listener, **about)
         sys.stdout.write(f"ready {port}\n")
         sys.stdout.flush()

@@ -11,9 +11,9 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.external.following_rig import Channels, FollowingRig
-from bondloop.realtime.event_log import EventLog
-from bondloop.realtime.mailbox import Mailbox
-from bondloop.realtime.ring import Ring
+from bondloop.realtime.console.mailbox import Mailbox
+from bondloop.realtime.telemetry.event_log import EventLog
+from bondloop.realtime.telemetry.ring import Ring
 from bondloop.safety.causes import cause_words
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bondloop.records.amending import amend_run
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime.live_line import Live
-    from bondloop.realtime.preflight import Preflight
+    from bondloop.realtime.console.preflight import Preflight
+    from bondloop.realtime.summary import Live
 
 __all__ = ["Serving", "serve_on_the_clock", "serve_rehearsed"]
 

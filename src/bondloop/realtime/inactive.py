@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.realtime.interrupts import interrupts
-from bondloop.realtime.layout import FLAGS
+from bondloop.realtime.telemetry.protocol import FLAGS
 
 if TYPE_CHECKING:
-    from bondloop.realtime.ring import Ring, Status
     from bondloop.realtime.session import Prepared
+    from bondloop.realtime.telemetry.ring import Ring, Status
 
 __all__ = ["Measured", "measured_line", "newest_measured", "watch_measured"]
 

@@ -23,12 +23,20 @@ from bondloop.display import brief
 from bondloop.errors import BondloopError, InputError
 from bondloop.program.ranges import number
 from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.keys import with_key
-from bondloop.realtime.mailbox import Mailbox
+from bondloop.realtime.console.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
-from bondloop.realtime.ring import Ring, Status
-from bondloop.realtime.shared import FOLDER, Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
+from bondloop.realtime.packet_key import with_key
 from bondloop.realtime.silence import silence
+from bondloop.realtime.telemetry.ring import Ring, Status
+from bondloop.realtime.telemetry.segment import (
+    FOLDER,
+    Segment,
+    fresh_name,
+    need_linux,
+    remove,
+    remove_dead_link,
+    sweep,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -167,7 +175,7 @@ class RigProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.programs.rig_program`.
+        From `bondloop.realtime.programs.loop_programs.rig_program`.
     options
         How it runs.
 
@@ -205,7 +213,7 @@ class LoopProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.programs.loop_program`.
+        From `bondloop.realtime.programs.loop_programs.loop_program`.
     options
         How it runs.
     table

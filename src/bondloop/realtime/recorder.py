@@ -27,12 +27,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError
-from bondloop.realtime.event_log import EventLog
-from bondloop.realtime.layout import STATES
-from bondloop.realtime.ring import Ring, Status
-from bondloop.realtime.segment_words import read_words
-from bondloop.realtime.shared import is_alive
 from bondloop.realtime.summary import outcome, timing
+from bondloop.realtime.telemetry.event_log import EventLog
+from bondloop.realtime.telemetry.protocol import STATES
+from bondloop.realtime.telemetry.ring import Ring, Status
+from bondloop.realtime.telemetry.segment import is_alive, read_words
 from bondloop.records.event_table import COLUMNS
 from bondloop.records.growing import GrowingRun
 from bondloop.safety.causes import Cause, cause_words
@@ -40,7 +39,7 @@ from bondloop.safety.causes import Cause, cause_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.realtime.snapshot import Event
+    from bondloop.realtime.telemetry.snapshot import Event
 
 __all__ = ["CYCLE", "Recorder", "free_path", "main"]
 

@@ -23,27 +23,27 @@ from bondloop.hybrid.tunables import operated
 from bondloop.program.ranges import checked_values, number
 from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick
-from bondloop.realtime.beside import Beside
-from bondloop.realtime.build import LINKS
 from bondloop.realtime.channels.wiring import refuse_misfits
-from bondloop.realtime.disk_room import expect_room
-from bondloop.realtime.fmu_rig import fmu_driver
-from bondloop.realtime.interface import measured_names
+from bondloop.realtime.console.preflight import Preflight
 from bondloop.realtime.interrupts import interrupts
-from bondloop.realtime.keys import fresh_key
-from bondloop.realtime.live_line import Live, Watcher
-from bondloop.realtime.preflight import Preflight
+from bondloop.realtime.machine_limits import (
+    as_told,
+    elsewhere_words,
+    for_a_machine,
+    machine_options,
+    trips_in_words,
+)
+from bondloop.realtime.packet_key import fresh_key
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.programs import loop_program, rig_program, signal_table
+from bondloop.realtime.programs.build import LINKS, drivers_for
+from bondloop.realtime.programs.interface import measured_names
+from bondloop.realtime.programs.loop_programs import fmu_driver, loop_program, rig_program, signal_table
 from bondloop.realtime.recorder import RESERVE
-from bondloop.realtime.recorder_process import Recorders, last_run, merged_files
-from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options
-from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
-from bondloop.realtime.segment_words import write_words
-from bondloop.realtime.shared import need_linux
-from bondloop.realtime.shipped import drivers_for
+from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_run, merged_files
 from bondloop.realtime.silence import page_silence, silence_words
-from bondloop.realtime.summary import moving, outcome, timing, warnings_of
+from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
+from bondloop.realtime.supervision import Beside
+from bondloop.realtime.telemetry.segment import need_linux, write_words
 from bondloop.safety.causes import Cause
 from bondloop.safety.channel_names import WARNING
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels import Channels
-    from bondloop.realtime.recorder_health import Health
+    from bondloop.realtime.recorder_supervisor import Health
 
 __all__ = ["Prepared", "prepare", "run_realtime"]
 
@@ -120,7 +120,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     emulated
         Whether the rig is a model: True where the session plays it itself, and False, a machine, elsewhere,
         unless given. A rig that does not itself say that it is a model is not taken for one. A machine needs
-        a test with limits, and is met gently (`bondloop.realtime.rig_limits`). False with a rig that the
+        a test with limits, and is met gently (`bondloop.realtime.machine_limits`). False with a rig that the
         session plays rehearses just that.
     record
         Run file to write; with a number added to its name if it exists. Nothing is kept if not given.

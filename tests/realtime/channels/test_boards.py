@@ -12,8 +12,7 @@ from bondloop.compile.toolchain import build_program
 from bondloop.description import read_channels_text
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import loop_sources
-from bondloop.realtime.shipped import LIBRARIES, driver_file
+from bondloop.realtime.programs.build import LIBRARIES, driver_file, loop_sources
 from bondloop.safety.causes import Cause
 
 STUBS = Path(__file__).parents[3] / "examples" / "drivers" / "stub"

@@ -17,8 +17,7 @@ from two_halves import LoopOptions, make_computer, until
 from bondloop.description import read_channels_text
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import build_loop
-from bondloop.realtime.shipped import driver_file
+from bondloop.realtime.programs.build import build_loop, driver_file
 from bondloop.safety.causes import Cause
 
 FILE = """

@@ -22,9 +22,9 @@ from bondloop.realtime.channels.bench import Bench, Stroke, expect_within, strok
 from bondloop.realtime.channels.sheet import sheet_html, sheet_text
 from bondloop.realtime.channels.wiring import signal_units
 from bondloop.realtime.inactive import watch_measured
-from bondloop.realtime.programs import loop_program
+from bondloop.realtime.programs.build import driver_file
+from bondloop.realtime.programs.loop_programs import loop_program
 from bondloop.realtime.session import prepare
-from bondloop.realtime.shipped import driver_file
 from bondloop.safety.causes import Cause
 
 

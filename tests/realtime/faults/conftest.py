@@ -10,7 +10,7 @@ import pytest
 
 from bondloop.compile import compiler
 from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
-from bondloop.realtime.build import build_pair
+from bondloop.realtime.programs.build import build_pair
 
 sys.path.insert(0, str(Path(__file__).parent))  # for fault_proxy.py and fault_rules.py
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondloop.realtime.layout import FLAGS, STATES
+from bondloop.realtime.telemetry.protocol import FLAGS, STATES
 from bondloop.safety.causes import Cause
 
 PERIOD = 2e-3

@@ -12,9 +12,8 @@ from packet_peer import Layout, Peer
 
 from bondloop.description import read_channels_text
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.build import build_loop
 from bondloop.realtime.inactive import measured_line, newest_measured
-from bondloop.realtime.shipped import driver_file
+from bondloop.realtime.programs.build import build_loop, driver_file
 
 FILE = """
 [[channel]]

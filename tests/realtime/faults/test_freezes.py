@@ -11,7 +11,7 @@ from two_halves import stall, until
 from wire import MEASURED, pack
 
 from bondloop.realtime import LoopOptions
-from bondloop.realtime.layout import FLAGS, STATES
+from bondloop.realtime.telemetry.protocol import FLAGS, STATES
 from bondloop.safety.causes import Cause
 
 GAP = 1.0

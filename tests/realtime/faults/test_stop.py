@@ -11,8 +11,8 @@ from fault_rules import STATED, flagged
 from two_halves import until
 
 from bondloop.realtime import Ring
-from bondloop.realtime.layout import STATES
-from bondloop.realtime.shared import FOLDER
+from bondloop.realtime.telemetry.protocol import STATES
+from bondloop.realtime.telemetry.segment import FOLDER
 from bondloop.records import Record
 
 SCRIPT = """

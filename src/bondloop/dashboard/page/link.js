@@ -4,9 +4,9 @@ import { always, session } from "./keep.js";
 
 const PATIENCE = [300, 600, 1200, 2500];
 // The server speaks ten times a second, to a page in the background every two seconds. Milliseconds without a word after which
-// what is shown is old, and after which the connexion is given up: a network that stalls closes nothing by itself.
+// what is shown is old, and after which the connection is given up: a network that stalls closes nothing by itself.
 const SILENT = 3000, GIVEN_UP = 10000;
-const FULL = 4013; // the code with which the server closes a connexion for which it has no place; its reason is for people
+const FULL = 4013; // the code with which the server closes a connection for which it has no place; its reason is for people
 
 function badge() {
   let kept = session.get("badge");
@@ -41,7 +41,7 @@ export class Link extends EventTarget {
     socket.onmessage = (event) => this.#hear(event.data);
     socket.onclose = (event) => {
       this.silent = false;
-      for (const { reject } of this.#waiting.values()) reject(new Error("the connexion broke: what became of it is not known"));
+      for (const { reject } of this.#waiting.values()) reject(new Error("the connection broke: what became of it is not known"));
       this.#waiting.clear();
       this.#tell("lost", event?.code === FULL ? event.reason : "");
       const wait = event?.code === FULL ? PATIENCE.at(-1) : PATIENCE[Math.min(this.#tries++, PATIENCE.length - 1)];

@@ -37,7 +37,7 @@ export class Prepare {
   }
 
   // What the loop observes has a mark, what people confirm a box. Elements stay: one that were made anew under a press would lose it.
-  #preflight({ preflight, loop, crew, absence }) {
+  #preflight({ preflight, loop, presence, absence }) {
     const list = place("preflight-list"), key = JSON.stringify(preflight.map((item) => [item.text, item.kind]));
     const about = !loop ? "The list is shown as soon as there is a loop." : loop.emulated ? "The rig is emulated: it needs no list." : "A machine is armed when every item holds. What the loop observes cannot be ticked by hand.";
     place("preflight-about").textContent = this.trouble || about + (absence.then === "retreat" ? ` Without an operator for ${absence.seconds} s the rig retreats.` : "");
@@ -49,7 +49,7 @@ export class Prepare {
       list.children[i].dataset.holds = String(!item.missing);
       const text = item.missing || `${item.by}, ${new Date(item.at).toLocaleTimeString("en-GB")}${item.evidence ? `: ${item.evidence}` : ""}`;
       if (words.textContent !== text) words.textContent = text;
-      if (item.kind === "observed" && item.missing.startsWith("read the check") && crew.operator === this.me) this.#verdictShown();
+      if (item.kind === "observed" && item.missing.startsWith("read the check") && presence.operator === this.me) this.#verdictShown();
     });
   }
 

@@ -60,8 +60,8 @@ export class Steering {
 
   #show(status) {
     this.status = status;
-    const loop = status.loop, crew = status.crew;
-    this.operator = this.me !== "" && crew.operator === this.me;
+    const loop = status.loop, presence = status.presence;
+    this.operator = this.me !== "" && presence.operator === this.me;
     this.state = stateOf(loop);
     const [icon, word] = NAMES[this.state] ?? ["?", this.state];
     if (place("state").dataset.state !== this.state) { place("state").dataset.state = this.state; place("state-icon").textContent = icon; place("state-word").textContent = word; }
@@ -71,9 +71,9 @@ export class Steering {
     place("fact-late").textContent = loop ? String(loop.late) : "–";
     const words = loop ? loop.silence || causeOf(loop, this.loop) : status.rehearsal ? "A rehearsal is being checked and built…" : "";
     if (place("cause").textContent !== words) place("cause").textContent = words;
-    place("crew").textContent = crew.operator ? `operator: ${this.operator ? "you" : crew.operator}${crew.waiting ? " (gone; the role waits)" : ""}; viewers: ${crew.viewers}` : `no operator; viewers: ${crew.viewers}`;
+    place("presence").textContent = presence.operator ? `operator: ${this.operator ? "you" : presence.operator}${presence.waiting ? " (gone; the role waits)" : ""}; viewers: ${presence.viewers}` : `no operator; viewers: ${presence.viewers}`;
     place("take").textContent = this.operator ? "Give role back" : "Take operator's role";
-    place("take").disabled = crew.operator !== "" && !this.operator;
+    place("take").disabled = presence.operator !== "" && !this.operator;
     place("test-name").textContent = place("test-name").title = this.loop?.name ?? status.subject?.name ?? "";
     document.title = `${word} – ${this.loop?.name ?? "bondloop"}`;
     place("rehearsal-mark").hidden = !loop?.emulated;

@@ -9,7 +9,7 @@
  * The loop and its supervisor hold a shared flock on the segment. A segment that nobody holds belongs to dead
  * processes and may be removed by anybody.
  *
- * bondloop/realtime/layout.py mirrors this layout; `loop --layout` prints it for the test that compares them.
+ * bondloop/realtime/telemetry/protocol.py mirrors this layout; `loop --layout` prints it for the test that compares them.
  */
 #ifndef BL_SEGMENT_H
 #define BL_SEGMENT_H
@@ -194,7 +194,7 @@ typedef struct {
     char fault_words[128]; /* written by the loop: what the rig's controller says of the fault that is the cause */
     char recording_words[128]; /* written by the supervisor: what is wrong with the record; empty: all is well */
     char self_test_words[2048]; /* written by the loop before it is ready: JSON, see selftest.h */
-    /* JSON behind its checksum (segment_words.py); the loop reads neither. */
+    /* JSON behind its checksum (telemetry/segment.py); the loop reads neither. */
     char session_words[BL_WORDS];   /* written by the supervisor: check, record, list of the laboratory */
     char preflight_words[BL_WORDS]; /* written by who arms: what was confirmed, by whom, with what was observed */
 } bl_segment;

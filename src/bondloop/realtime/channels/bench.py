@@ -17,14 +17,13 @@ from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.tick import Channel, Tick
-from bondloop.realtime.build import LINKS, build_loop
 from bondloop.realtime.channels.packet import type_range
 from bondloop.realtime.channels.sheet import shown_number
 from bondloop.realtime.inactive import newest_measured
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.options import LoopOptions
 from bondloop.realtime.process import LoopProcess
-from bondloop.realtime.shipped import drivers_for
+from bondloop.realtime.programs.build import LINKS, build_loop, drivers_for
 from bondloop.safety.causes import cause_words
 from bondloop.units import si_unit
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.channels.channel import Channels, LabChannel
     from bondloop.realtime.inactive import Measured
-    from bondloop.realtime.ring import Ring, Status
+    from bondloop.realtime.telemetry.ring import Ring, Status
 
 __all__ = ["Bench", "Reading", "Stroke", "expect_within", "stroke_of", "told"]
 

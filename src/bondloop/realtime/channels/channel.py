@@ -183,7 +183,7 @@ class Channels:
     zeroings
         Zeros that were set, the oldest first.
     preflight
-        What people confirm before the rig is armed; empty: `bondloop.realtime.preflight.ITEMS`.
+        What people confirm before the rig is armed; empty: `bondloop.realtime.console.preflight.ITEMS`.
     text
         Of the file, for the record.
 

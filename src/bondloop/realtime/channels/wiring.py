@@ -60,7 +60,7 @@ class Wiring:
 
 def signal_units(tick: Tick) -> tuple[dict[str, str], dict[str, str]]:
     """Return the units of a computer's commands and measured values; empty where one is not known."""
-    from bondloop.realtime.interface import command_names, measured_names
+    from bondloop.realtime.programs.interface import command_names, measured_names
 
     known = {c.name: c.unit for c in tick.channels}
     for v in tick.measured:
@@ -121,7 +121,7 @@ def _missing(
 
 def _beyond(lab: Channels, test: HybridTest, commands: dict[str, str]) -> list[tuple[str, str]]:
     """Return limits of the test that lie beyond what a channel can give or show."""
-    from bondloop.realtime.programs import safe_position
+    from bondloop.realtime.machine_limits import safe_position
 
     have = {c.name: c for c in lab.channels}
     outputs = [have[n] for n in commands if n in have and have[n].direction == "output"]

@@ -1,0 +1,458 @@
+"""`bondloop realtime`: run a test on the clock; live line, summary, run file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bondloop.cli.laboratory.preflight import Confirmed, Operator, TerminalList, user_name
+from bondloop.cli.output import AsJson, print_json
+from bondloop.cli.quantities import MICROSECONDS, RATE, TIME, WHOLE
+from bondloop.cli.settings import Setting, TestSource, find_test, length_of
+from bondloop.cli.source import short_name
+from bondloop.display import at_work
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import HybridTest, Run
+    from bondloop.realtime.console.preflight import Preflight
+    from bondloop.realtime.session import Prepared
+    from bondloop.realtime.summary import Live
+
+__all__ = ["realtime", "run_file"]
+
+
+def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: TestSource,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
+    ] = None,
+    forever: Annotated[
+        bool, typer.Option("--forever", help="Run until it is stopped, by Ctrl-C or from a console.")
+    ] = False,
+    arm: Annotated[
+        bool,
+        typer.Option(
+            "--arm", help="Wait for an operator, who arms, starts and steers the test from a console."
+        ),
+    ] = False,
+    operator_loss: Annotated[
+        float | None,
+        typer.Option(
+            "--operator-loss",
+            parser=TIME,
+            help="Seconds without an operator's console after which it retreats.",
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option("--rate", parser=RATE, help="Samples a second; the test's own if left out."),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            help="Where the rig is: udp://HOST:PORT, shm://NAME, fmu://FILE (an FMU) or loopback:// (the "
+            "emulated one), both in the same process. Left out: an emulated rig in a process of its own, "
+            "over shared memory.",
+        ),
+    ] = None,
+    rig: Annotated[
+        bool | None,
+        typer.Option("--rig/--no-rig", help="Play the emulated rig at the other end of the link."),
+    ] = None,
+    lock_step: Annotated[
+        bool, typer.Option("--lock-step", help="Loop and rig wait for each other, without a clock.")
+    ] = False,
+    priority: Annotated[
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
+    ] = 0,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
+    ] = None,
+    awake: Annotated[
+        bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
+    ] = False,
+    spin: Annotated[
+        float,
+        typer.Option("--spin", parser=MICROSECONDS, help="Microseconds to stay awake before each tick."),
+    ] = 0.0,
+    emulated: Annotated[
+        bool | None,
+        typer.Option(
+            "--emulated/--machine",
+            help="The rig is a model, and says so itself; or a machine, for which the test needs limits. "
+            "Left out: a machine, unless it is played here.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="File with the key of the packets over UDP, which the rig has too."),
+    ] = None,
+    overrun: Annotated[
+        str | None,
+        typer.Option("--overrun", help="What a late tick does: count, hold or trip; on a machine it trips."),
+    ] = None,
+    deadline: Annotated[
+        int | None,
+        typer.Option(
+            "--deadline", parser=WHOLE, help="Late ticks in a row that trip; the interlock's if left out."
+        ),
+    ] = None,
+    stale: Annotated[
+        int | None,
+        typer.Option(
+            "--stale", parser=WHOLE, help="Ticks without a new measurement after which the link is lost."
+        ),
+    ] = None,
+    approach: Annotated[
+        float | None,
+        typer.Option("--approach", parser=TIME, help="Seconds of the way to the first command of a machine."),
+    ] = None,
+    retreat: Annotated[
+        float | None,
+        typer.Option(
+            "--retreat",
+            parser=TIME,
+            help="Seconds of the way to the safe position; the interlock's if left out, 1 if there is none.",
+        ),
+    ] = None,
+    driver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--driver", help="C file of a link of your own, link_NAME.c for NAME://...; repeatable."
+        ),
+    ] = None,
+    library: Annotated[
+        list[str] | None, typer.Option("--library", help="Library that a driver needs, by name; repeatable.")
+    ] = None,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option("--include", help="Folder of headers that a driver needs; repeatable."),
+    ] = None,
+    channels: Annotated[
+        Path | None,
+        typer.Option("--channels", help="Channels file of the laboratory: calibrations, and the link."),
+    ] = None,
+    settings: Setting = None,
+    operator: Operator = None,
+    confirm: Confirmed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for run file and figures, or the run file (.h5); out/NAME."),
+    ] = None,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
+    dry: Annotated[bool, typer.Option("--dry", help="Check and build everything; start nothing.")] = False,
+    inactive: Annotated[
+        bool,
+        typer.Option(
+            "--inactive",
+            help="Open the link and show what is measured, until Ctrl-C or for --seconds; command nothing.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a test in real time, after its check has passed.
+
+    Ctrl-C or s at the terminal stops it, r retreats, space or t trips; so does `bondloop stop` at any other.
+    What was recorded is kept. Exits with 1 when the run had to be stopped, or its record is not complete.
+    With --inactive nothing is commanded or recorded: the measured values are shown, for checking sensors and
+    signs before anything moves.
+    """
+    from bondloop.description import read_channels
+    from bondloop.realtime.packet_key import read_key
+    from bondloop.realtime.session import prepare
+
+    name = short_name(source)
+    test, module = find_test(source, settings or [])
+    lab = None if channels is None else read_channels(channels, None if inactive else test)
+    link = (lab.link or None) if link is None and lab is not None and not rig else link
+    own_rig = link is None if rig is None else rig
+    if forever and (seconds is not None or inactive):
+        raise InputError("--forever runs until it is stopped; leave --seconds and --inactive out")
+    if inactive and lock_step:
+        raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
+    with at_work("checking and building", as_json):
+        made = prepare(
+            test,
+            None if forever else length_of(test, module, seconds),
+            link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
+            rate=rate,
+            lock_step=lock_step,
+            start_rig=own_rig,
+            emulated=emulated,
+            drivers=driver or [],
+            libraries=library or [],
+            channels=lab,
+            includes=include or [],
+            force=force,
+            inactive=inactive,
+            options={
+                "priority": priority,
+                "cpu": cpu,
+                "awake": awake,
+                "spin": 1e-6 * spin,
+                **{
+                    name: value
+                    for name, value in (
+                        ("overrun", "trip" if overrun is None and deadline is not None else overrun),
+                        ("overrun_limit", deadline),
+                        ("stale", stale),
+                        ("approach", approach),
+                        ("retreat", retreat),
+                        ("arm", arm or None),
+                        ("operator_loss", operator_loss),
+                        ("key", None if key_file is None else read_key(key_file)),
+                    )
+                    if value is not None
+                },
+            },
+        )
+    if not as_json and not inactive:
+        _tell_left_out(made.test)
+    if dry:
+        _tell_dry(name, made, as_json)
+        return
+    if inactive:
+        _watch(name, made, seconds, as_json)
+        return
+    path = run_file(out or Path("out") / name, "realtime.h5")
+    show = _live_line(as_json)
+    who = operator or user_name()
+    terminal = TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None)
+    with contextlib.ExitStack() as keys:
+
+        def is_complete(preflight: Preflight) -> bool:
+            complete = terminal(preflight)
+            if complete and not as_json:
+                _heed_keys(preflight.segment.name, keys)  # not before: the answers are typed there
+            return complete
+
+        run = made.run(
+            record=path, live=show, started=None if as_json else _told(made, keys), operator=who,
+            preflight=is_complete,
+        )  # fmt: skip
+    if sys.stderr.isatty() and not as_json:
+        print(file=sys.stderr)
+    files = [Path(f) for f in run.record.attributes["files"]]
+    files += _figures(run, files) if figures and len(run.time) > 3 else []
+    _answer(name, run, files, as_json)
+    if not run.completed or run.record.attributes["samples_missing"]:
+        raise typer.Exit(1)
+
+
+def _tell_left_out(test: HybridTest) -> None:
+    """Say what the test wants recorded of the inside of the rig: a loop knows what is measured alone."""
+    known = {channel.name for channel in test.computer_tick.channels}
+    names = [name for name in test.record if name.startswith("rig.") and name not in known]
+    if names:
+        print(
+            f"not recorded, for a loop does not know the inside of its rig: {', '.join(names)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
+    """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
+
+    def tell(segment: str) -> None:
+        from bondloop.realtime import Console
+
+        answers = not (made.emulated or made.options.arm or made.options.start)
+        if answers:
+            with Console.attach(segment) as console:
+                answers = console.preflight.needed
+        if not answers:  # else they are typed where the keys are
+            _heed_keys(segment, keys)
+        print(f"attach to it: bondloop dashboard --segment {segment}", file=sys.stderr)
+        if not made.emulated:  # what the list has of it
+            print(f"the check: {made.verdict}", file=sys.stderr)
+            for line in made.in_force:
+                print(line, file=sys.stderr)
+        if made.options.arm:
+            with Console.attach(segment) as console:
+                words = "; ".join(map(str, console.start_words()))
+            print(f"what Start will do: {words}", file=sys.stderr)
+        sys.stderr.flush()
+
+    return tell
+
+
+def _heed_keys(segment: str, keys: contextlib.ExitStack) -> None:
+    """Heed the keys that bring the rig to rest, where there is a terminal."""
+    from bondloop.realtime.keyboard import stop_keys
+
+    if keys.enter_context(stop_keys(segment)):
+        print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr, flush=True)
+
+
+def run_file(out: Path, name: str) -> Path:
+    """Return the run file that --out means, a folder or the file itself, and make its folder."""
+    path = out if out.suffix in (".h5", ".hdf5") else out / name
+    if path.is_dir() or path.parent.is_file():
+        raise InputError(f"--out: expected a folder, or a run file that ends in .h5; found {out}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: the folder {path.parent} cannot be made: {error.strerror}") from None
+    return path
+
+
+def _live_line(quiet: bool) -> Callable[[Live], None]:
+    """Return a function that rewrites a line on stderr; without a terminal it tells of trouble alone."""
+    if quiet or not sys.stderr.isatty():
+        return _tell_trouble()
+
+    def show(live: Live) -> None:
+        print(f"\r\x1b[K{live}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _tell_trouble() -> Callable[[Live], None]:
+    """Return a function that says what is wrong with loop or recording, a line for each kind of trouble."""
+    told: set[str] = set()
+
+    def tell(live: Live) -> None:
+        for who, words in (("loop", live.trouble), ("recording", live.recording)):
+            kind = re.sub(r"[\d,]+", "", words)  # numbers grow: one line, not one for each number
+            if kind not in told and words:
+                print(f"{who}: {words} (t = {live.time:.2f} s)", file=sys.stderr, flush=True)
+            told.add(kind)
+
+    return tell
+
+
+def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> None:
+    from bondloop.realtime.inactive import Measured, measured_line, watch_measured
+    from bondloop.safety.causes import cause_words
+
+    newest: dict[str, float] = {}
+    live = sys.stderr.isatty() and not as_json
+
+    def show(measured: Measured) -> None:
+        newest.update({word: value for word, (value, _) in measured.items()})
+        if live:
+            print(f"\r\x1b[K{measured_line(measured)}", end="", file=sys.stderr, flush=True)
+        elif not as_json:
+            print(measured_line(measured), flush=True)
+
+    status = watch_measured(made, show, seconds)
+    if live:
+        print(file=sys.stderr)
+    if as_json:
+        print_json(
+            {
+                "test": name,
+                "measured": newest,
+                "commands_sent": status.link["sent"],
+                "cause": status.cause,
+                "cause_words": cause_words(status.cause),
+            }
+        )
+    elif status.cause:
+        print(f"stopped: {cause_words(status.cause)}; nothing was commanded")
+    if status.cause:
+        raise typer.Exit(1)
+
+
+def _figures(run: Run, files: list[Path]) -> list[Path]:
+    from bondloop.plots.realtime import latencies
+    from bondloop.realtime.recorder_supervisor import last_run, merged_files
+
+    drawn = []
+    base = files[0]
+    if run.pairs:
+        drawn.append(base.with_name(f"{base.stem}-overview.png"))
+        run.plot.overview(path=drawn[-1])
+    if not run.record.attributes["lock_step"]:
+        _, cycles = merged_files(last_run(files))
+        drawn.append(base.with_name(f"{base.stem}-latency.png"))
+        latencies(1e-9 * cycles["wake_ns"], 1e-9 * cycles["busy_ns"], _period(run), path=drawn[-1])
+    return drawn
+
+
+def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
+    from bondloop.realtime.summary import summary_lines
+
+    attributes = run.record.attributes
+    measures = run.metrics if len(run.time) > 3 else []
+    if as_json:
+        keys = (
+            *(
+                "message",
+                "steps",
+                "cause",
+                "cause_words",
+                "cause_step",
+                "timing",
+                "moving",
+                "counts",
+                "link_counts",
+            ),
+            *("samples_missing", "recording", "notes", "warnings", "wall_seconds"),
+        )
+        print_json(
+            {
+                "test": name,
+                "completed": run.completed,
+                "verdict": run.verdict,
+                **{k: attributes.get(k) for k in keys},
+                "metrics": [m.to_dict() for m in measures],
+                "files": [str(f) for f in files],
+            }
+        )
+        return
+    described: dict[str, object] = run.record.description["realtime"]
+    simulated = float(run.time[-1]) if len(run.time) else 0.0
+    print(f"{simulated:g} s at {1 / _period(run):,.6g} Hz over {described['link']}")
+    for line in (*attributes["notes"], *summary_lines(attributes)):
+        print(line)
+    if attributes["recording"]:
+        print(attributes["recording"])
+    if attributes["samples_missing"]:
+        print(f"{attributes['samples_missing']:,} of {attributes['steps']:,} ticks are missing in the record")
+    for m in measures:
+        print(m)
+    print(run.verdict)
+    for f in files:
+        print(f"wrote {f}")
+
+
+def _period(run: Run) -> float:
+    return 1.0 / float(run.record.description["rate"])
+
+
+def _tell_dry(name: str, made: Prepared, as_json: bool) -> None:
+    options = made.options
+    if as_json:
+        print_json(
+            {
+                "test": name,
+                "passed": made.passed,
+                "steps": made.steps,
+                "rate": made.test.rate,
+                "link": options.link,
+                "loop": str(made.loop),
+                "rig": None if made.rig is None else str(made.rig),
+                "arguments": options.arguments(),
+            }
+        )
+        return
+    print(f"the check has {'passed' if made.passed else 'NOT passed'}: {made.verdict}")
+    ticks = f"{made.steps:,} ticks" if made.steps else "ticks without end"
+    print(f"{ticks} at {made.test.rate:,.6g} Hz over {options.link}; built, nothing started")
+    print(f"loop {made.loop}")
+    if made.rig is not None:
+        print(f"rig  {made.rig}")
