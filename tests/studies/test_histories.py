@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import bondloop as bl
 from bondloop.errors import InputError
-from bondloop.hybrid.run import rehearse
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies.distributions import Distribution
 from bondloop.studies.sampled import Sampled, sample
@@ -124,7 +123,7 @@ def test_states_that_begin_otherwise_are_in_the_history(tmp_path):
     again = bl.rerun(run.save(tmp_path / "worst.h5"))
     np.testing.assert_array_equal(again["force"], run["force"])
     with pytest.raises(InputError, match="unknown parameter 'mass'"):
-        rehearse(test, 1.0, values={"mass": 1.0})
+        test.prepare().run({"mass": 1.0}, 1.0)
 
 
 def test_tables_of_other_packages():

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
-from bondloop.hybrid.rehearsal import run_length
-from bondloop.hybrid.run import rehearse
 from bondloop.program.expr import Call, Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
@@ -77,7 +75,7 @@ def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float | str, rig: Movab
     moved.rig = _Elsewhere(test.rig, rig)  # type: ignore[assignment]
     on_rig = copy.copy(test)  # described as the test that it is, with the tick of the other
     on_rig.__dict__["_writer"] = PseudoDynamicTick(moved)
-    return rehearse(on_rig, run_length(seconds), backend="numpy")
+    return on_rig.run(seconds, backend="numpy")
 
 
 class _Elsewhere:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bondloop.hybrid.check import Check
 from bondloop.hybrid.extrapolation import Extrapolation
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-from bondloop.hybrid.run import Run, rerun
+from bondloop.hybrid.run import PreparedTest, Run, rerun
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
@@ -15,6 +15,7 @@ __all__ = [
     "Check",
     "Extrapolation",
     "HybridTest",
+    "PreparedTest",
     "PseudoDynamicTest",
     "Run",
     "Simulation",

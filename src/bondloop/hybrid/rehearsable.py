@@ -14,10 +14,11 @@ from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
 from bondloop.program.kinds import file_digests, in_python, plain, same, without_folders
 from bondloop.program.ranges import number
+from bondloop.program.tick import calls
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.hybrid.run import Run
+    from bondloop.hybrid.run import PreparedTest, Run
     from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
 
@@ -29,6 +30,10 @@ LENGTH = 10.0
 
 SHORT, LONG = 60, 400
 """Letters of an argument in a repr, and in a notebook."""
+
+
+_PREPARED = "_prepared"
+"""Where a test keeps what it has compiled, by back end, while it does not run."""
 
 
 def _cut(text: str, longest: int) -> str:
@@ -218,17 +223,29 @@ class Rehearsable(ABC):
             What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
             parameters by the first sample for which they hold.
         """
-        from bondloop.hybrid.rehearsal import run_length
-        from bondloop.hybrid.run import rehearse
+        idle = self.__dict__.setdefault(_PREPARED, {})
+        prepared: PreparedTest = idle.pop(backend, None) or self.prepare(backend)
+        try:
+            return prepared.run(None, seconds, every=every, progress=progress, sets=sets)
+        finally:
+            if not calls(self.tick):  # what a function of somebody else's remembers is not known
+                idle[backend] = prepared
 
-        return rehearse(
-            self,
-            self.length if seconds is None else run_length(seconds),
-            backend=backend,
-            every=every,
-            progress=progress,
-            sets=sets,
-        )
+    def prepare(self, backend: str = "auto") -> PreparedTest:
+        """Return the test with its tick built and compiled, for many runs that differ in numbers only.
+
+        Parameters
+        ----------
+        backend
+            As of `run`.
+        """
+        from bondloop.hybrid.run import PreparedTest
+
+        return PreparedTest(self, backend)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return everything but what is compiled, for another process."""
+        return {name: value for name, value in self.__dict__.items() if name != _PREPARED}
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""

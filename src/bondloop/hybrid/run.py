@@ -20,13 +20,14 @@ from bondloop.display import telling
 from bondloop.display.html import folded, listed, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.channel_bounds import DIVERGED, limit_word
-from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
+from bondloop.hybrid.rehearsal import refuse_beyond_memory, run_length, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
 from bondloop.hybrid.tunables import checked_sets
 from bondloop.program.quantity import Meaning, Role
+from bondloop.program.ranges import checked_values, number
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick
@@ -39,11 +40,10 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.plots import RunPlots
-    from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
     from bondloop.structures.structure import Structure
 
-__all__ = ["Run", "origin", "rehearse", "rerun", "shown", "why_stopped"]
+__all__ = ["PreparedTest", "Run", "origin", "rerun", "shown", "why_stopped"]
 
 """Channels of a test with an interlock, with switches."""
 MOTIONS = ("effort", "flow", "displacement", "momentum")
@@ -335,50 +335,115 @@ class Run:
         return cls(Record.load(path, isolated=isolated))
 
 
-def rehearse(
-    test: Rehearsable,
-    seconds: float,
-    *,
-    backend: str = "auto",
-    every: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    values: Mapping[str, float] | None = None,
-    sets: Mapping[int, Mapping[str, float]] | None = None,
-) -> Run:
-    """Run a test's tick for a given time, with other values of its parameters and first states if given."""
-    steps = steps_of(seconds, test.period)
-    signals = test.tables
-    tick = _with_values(test.tick, values or {})
-    refuse_beyond_memory(steps, len(signals), len(tick.channels), every)
-    described = {name: s.describe() for name, s in signals.items()}
-    planned = checked_sets(tick, sets or {}, steps)
-    result, runner = _execute(tick, steps, signals, backend, every, progress, planned)
-    description = {
-        **test.about(),
-        "seconds": seconds,
-        "every": every,
-    }
-    if values:
-        description["parameters"] = {**description["parameters"], **values}
-    if not calls(tick):  # a Python function is in no file
-        description["repeat"] = {"tick": dump_tick(tick), "steps": steps, "tables": described}
-        if planned:
-            description["repeat"]["sets"] = [[at, values] for at, values in planned.items()]
-    if test.remedies:
-        description["remedies"] = test.remedies
-    return _finish(tick, result, runner, description, {"seed": test.seed})
+class PreparedTest:
+    """A test whose tick is built and compiled: from run to run only numbers change.
+
+    Parameters
+    ----------
+    test
+        The test, or the simulation.
+    backend
+        As of ``test.run``.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> prepared = gawthrop_three_mass.test().prepare()
+    >>> runs = [prepared.run({"rig.specimen.m3.I.mass": mass}, seconds=1) for mass in ("0.9 kg", "1.1 kg")]
+    >>> bool(abs(runs[0]["force"] - runs[1]["force"]).max() > 0)
+    True
+    """
+
+    def __init__(self, test: Rehearsable, backend: str = "auto") -> None:
+        self.test = test
+        self._tick, self._tables, self._remedies = test.tick, test.tables, test.remedies
+        self._runner = Runner(self._tick, backend)
+        self._about = test.about()
+        self._inputs: tuple[int, NDArray[np.float64] | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"PreparedTest({self._tick.name}, backend='{self._runner.backend}')"
+
+    def run(
+        self,
+        values: Mapping[str, float | str] | None = None,
+        seconds: float | str | None = None,
+        *,
+        every: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        sets: Mapping[int, Mapping[str, float]] | None = None,
+    ) -> Run:
+        """Run the test, with other numbers if given. What the controller was designed for stays as it was.
+
+        Parameters
+        ----------
+        values
+            Parameters and first states of the tick by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers
+            in SI or texts with a unit. One that the integrator has worked into its matrices is refused: that
+            takes a new tick, ``test.with_values(...)``.
+        seconds
+            Length of the run, or text, ``"2 min"``; by default that of the test.
+        every, progress, sets
+            As of ``test.run``.
+        """
+        length = self.test.length if seconds is None else run_length(seconds)
+        tick, tables = self._tick, self._tables
+        steps = steps_of(length, tick.period)
+        refuse_beyond_memory(steps, len(tables), len(tick.channels), every)
+        states, parameters = self._numbers(values or {})
+        planned = checked_sets(tick, sets or {}, steps)
+        self._runner.reset(states)
+        result = _run_with(self._runner, steps, self._tabulated(steps), every, progress, planned, parameters)
+        changed = {**states, **parameters}
+
+        def description() -> dict[str, Any]:
+            whole = {**self._about, "seconds": length, "every": every}
+            if changed:
+                whole["parameters"] = {**whole["parameters"], **changed}
+            if not calls(tick):  # a Python function is in no file
+                repeated = dump_tick(_with_numbers(tick, changed))
+                described = {name: signal.describe() for name, signal in tables.items()}
+                whole["repeat"] = {"tick": repeated, "steps": steps, "tables": described}
+                if planned:
+                    whole["repeat"]["sets"] = [[at, numbers] for at, numbers in planned.items()]
+            if self._remedies:
+                whole["remedies"] = self._remedies
+            return whole
+
+        return _finish(tick, result, self._runner, description, self._remedies, {"seed": self.test.seed})
+
+    def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
+        """Return the rows of the tabulated signals, which are the same in every run of a length."""
+        if self._inputs is None or self._inputs[0] != steps:
+            rows = now_and_next(self._tables.values(), steps, self._tick.period) if self._tables else None
+            self._inputs = steps, rows
+        return self._inputs[1]
+
+    def _numbers(self, values: Mapping[str, float | str]) -> tuple[dict[str, float], dict[str, float]]:
+        """Return first states and parameters in SI by name; what the tick does not have is refused."""
+        tick = self._tick
+        names = {v.name for v in tick.states}
+        known = [*(v.name for v in tick.parameters), *names]
+        for name in values:
+            if name not in known:
+                raise InputError(unknown_name("parameter", name, known, tick.name))
+            if name in tick.worked_in:
+                raise InputError(
+                    f"the integrator has worked '{name}' into its matrices, and a prepared test keeps them; "
+                    "take test.with_values(...), which makes them anew"
+                )
+        states = {name: number(value, name) for name, value in values.items() if name in names}
+        others = {name: value for name, value in values.items() if name not in names}
+        checked = checked_values(tick.parameters, others, tick.name) if others else {}
+        return states, {v.name: float(x) for v, x in checked.items()}
 
 
-def _with_values(tick: Tick, values: Mapping[str, float]) -> Tick:
+def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:
     """Return a tick with other values of parameters and first states, by name."""
-    known = [v.name for v in (*tick.parameters, *tick.states)]
-    for name in values:
-        if name not in known:
-            raise InputError(unknown_name("parameter", name, known, tick.name))
     parameters, states = (
-        {v: float(values.get(v.name, x)) for v, x in of.items()} for of in (tick.parameters, tick.states)
+        {v: float(numbers.get(v.name, x)) for v, x in of.items()} for of in (tick.parameters, tick.states)
     )
-    return replace(tick, parameters=parameters, states=states) if values else tick
+    return replace(tick, parameters=parameters, states=states) if numbers else tick
 
 
 @telling("repeating the run")
@@ -410,6 +475,7 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
         result,
         runner,
         dict(old.description),
+        old.description.get("remedies", {}),
         {"repeats": str(path), "seed": old.attributes.get("seed")},
         None if known else old.meanings,  # a tick of an older file says nothing of its channels
     )
@@ -427,20 +493,6 @@ def _unbroken(record: Record) -> Record:
     return record.between(record.time[first], record.time[last - 1])
 
 
-def _execute(
-    tick: Tick,
-    steps: int,
-    signals: dict[str, Signal],
-    backend: str,
-    every: int,
-    progress: Callable[[int, int], None] | None,
-    sets: Mapping[int, Mapping[str, float]],
-) -> tuple[Result, Runner]:
-    runner = Runner(tick, backend)
-    inputs = now_and_next(signals.values(), steps, tick.period) if signals else None
-    return _run_with(runner, steps, inputs, every, progress, sets), runner
-
-
 def _run_with(
     runner: Runner,
     steps: int,
@@ -448,11 +500,12 @@ def _run_with(
     every: int,
     progress: Callable[[int, int], None] | None,
     sets: Mapping[int, Mapping[str, float]],
+    parameters: Mapping[str, float] | None = None,
 ) -> Result:
-    """Run a tick, with other values of parameters from some ticks on."""
+    """Run a tick with values of parameters by name, and with others from some ticks on."""
+    values = dict(parameters or {})
     if not sets:
-        return runner.run(steps, inputs, every=every, progress=progress)
-    values: dict[str, float] = {}
+        return runner.run(steps, inputs, values, every, progress)
     parts: list[Result] = []
     for begin, end in pairwise(sorted({0, *sets, steps})):
         values.update(sets.get(begin, {}))
@@ -483,13 +536,14 @@ def _finish(
     tick: Tick,
     result: Result,
     runner: Runner,
-    description: dict[str, Any],
+    description: dict[str, Any] | Callable[[], dict[str, Any]],
+    remedies: Mapping[str, str],
     extra: Mapping[str, object],
     meanings: Mapping[str, Meaning] | None = None,
 ) -> Run:
     attributes = {
         "status": "completed" if result.finished else "stopped",
-        "message": why_stopped(tick, result, description.get("remedies", {})),
+        "message": why_stopped(tick, result, remedies),
         "backend": runner.backend,
         "backend_message": runner.message,
         "wall_seconds": result.wall_seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,29 @@ UNEVEN = 0.01
 """How far, in sample periods, a time may stand from an even grid before the record has no one period."""
 
 
+class _OnDemand:
+    """A mapping, or a function that gives one: it is made when it is first looked at.
+
+    The description of a test takes longer than a short run of it, and few runs of a study are ever saved.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, record: object, owner: type | None = None) -> Any:
+        if record is None:
+            return dict  # the default of the field: an empty mapping
+        value = record.__dict__[self.name]
+        if callable(value):
+            value = record.__dict__[self.name] = _plain(self.name, value())
+        return value
+
+    def __set__(
+        self, record: object, value: Mapping[str, object] | Callable[[], Mapping[str, object]]
+    ) -> None:
+        record.__dict__[self.name] = value if callable(value) else _plain(self.name, value)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """What one run left behind.
@@ -38,8 +61,8 @@ class Record:
     units
         Unit of each channel as text (``"m/s"``); a channel without one is dimensionless.
     description
-        The full description of the test, enough to run it again: anything JSON can say. NumPy numbers and
-        arrays become numbers and lists.
+        The full description of the test, enough to run it again: anything JSON can say, or a function that
+        returns it, called when it is first looked at. NumPy numbers and arrays become numbers and lists.
     attributes
         ``status`` (``"completed"``, ``"diverged"`` or ``"stopped"``), ``message``, ``seeds``, ``versions``,
         ``created`` (ISO time), ``backend``, ``wall_seconds`` and what else is known of the run; JSON as well.
@@ -71,7 +94,7 @@ class Record:
     time: NDArray[np.float64]
     channels: Mapping[str, NDArray[np.float64]]
     units: Mapping[str, str] = field(default_factory=dict)
-    description: dict[str, Any] = field(default_factory=dict)
+    description: _OnDemand = _OnDemand()
     attributes: dict[str, Any] = field(default_factory=dict)
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
 
@@ -110,8 +133,11 @@ class Record:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "meanings", meanings)
-        object.__setattr__(self, "description", _plain("description", self.description))
         object.__setattr__(self, "attributes", _plain("attributes", self.attributes))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return everything as data, for another process."""
+        return {**self.__dict__, "description": self.description}
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self.channels:

@@ -107,8 +107,6 @@ def histories(
     make
         Makes the test with other options, where some were varied.
     """
-    from bondloop.hybrid.run import rehearse
-
     if math.isnan(found.length):
         raise InputError("these tests do not say how long they were; sample them anew")
     runs = {}
@@ -116,7 +114,7 @@ def histories(
         row = found.row(i)
         base = built(test, make, {n: row.pop(n) for n in found.rebuilt})
         try:
-            runs[name] = rehearse(base.with_values(row), found.length)
+            runs[name] = base.with_values(row).run(found.length)
         except InputError:  # a state that begins otherwise: it is of the tick alone
-            runs[name] = rehearse(base, found.length, values=row)
+            runs[name] = base.prepare().run(row, found.length)
     return runs
