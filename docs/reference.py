@@ -70,12 +70,17 @@ Names that are not listed here are private and may change. This page is written 
 
 @cache
 def public() -> dict[str, dict[str, object]]:
-    """Return what each room offers, by room and name; modules in it are left out."""
-    rooms = {}
+    """Return what each room offers, by room and name, without modules and what the room around it offers."""
+    rooms: dict[str, dict[str, object]] = {}
     for room in ROOMS:
         module = importlib.import_module(f"bondloop.{room}")
+        around = rooms.get(room.rpartition(".")[0], {})
         things = {name: getattr(module, name) for name in sorted(getattr(module, "__all__", ()))}
-        rooms[room] = {name: thing for name, thing in things.items() if not inspect.ismodule(thing)}
+        rooms[room] = {
+            name: thing
+            for name, thing in things.items()
+            if not inspect.ismodule(thing) and around.get(name) is not thing
+        }
     return rooms
 
 

@@ -17,7 +17,7 @@ from bondloop.plots.axis_unit import scaled
 from bondloop.program.quantity import Meaning
 from bondloop.records import Record
 from bondloop.structures import Frame2D, Frame3D, Structure
-from bondloop.structures.section_forces import largest_forces, section_forces
+from bondloop.structures.members import largest_forces, section_forces
 
 SPACE = {"E": 1.0, "G": 1.0, "A": 1.0, "Iy": 1.0, "Iz": 1.0, "J": 1.0}
 TIME = np.linspace(0.0, 1.0, 201)

@@ -19,7 +19,7 @@ from bondloop.structures import (
     static,
     structure_from_tables,
 )
-from bondloop.structures.elements.geometric import bending_geometric
+from bondloop.structures.p_delta import bending_geometric
 
 E, A, I, RHO, L = 210e9, 6e-3, 2e-5, 7850.0, 5.0
 EULER = np.pi**2 * E * I / L**2

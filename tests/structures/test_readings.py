@@ -23,7 +23,7 @@ from bondloop.structures import (
     guyan,
     time_history,
 )
-from bondloop.structures.section_forces import section_forces
+from bondloop.structures.members import section_forces
 
 STEEL = {"E": 210e9, "A": 0.02, "I": 1e-4, "rho": 7850.0}
 SPACE = {"E": 210e9, "G": 80e9, "A": 0.02, "J": 3e-5, "Iy": 2e-4, "Iz": 5e-5}

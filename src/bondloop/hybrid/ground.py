@@ -13,7 +13,7 @@ from bondloop.program.annotations import alias
 from bondloop.program.signals import Signal
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms import StructureModel, acceleration_loads, footing_of_model
+from bondloop.structures.forms.structure_model import StructureModel, acceleration_loads, footing_of_model
 from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.units import is_of_kind

@@ -14,7 +14,7 @@ from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.kinds import origin_of
 from bondloop.program.tick import Update
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.footing import footing_of
+from bondloop.structures.ground import footing_of
 from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 

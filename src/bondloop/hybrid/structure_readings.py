@@ -10,9 +10,8 @@ from bondloop.errors import InputError, UnknownNameError
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms import StructureModel
-from bondloop.structures.readings import Readings, matching
-from bondloop.structures.source import structure_data
+from bondloop.structures.forms.structure_model import StructureModel
+from bondloop.structures.readings import Readings, matching, structure_data
 from bondloop.substructure.ground_edits import ground_input
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_per
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update, instantiate
-from bondloop.structures.mode_step import mode_step
+from bondloop.structures.dynamics.mode_step import mode_step
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -17,7 +17,7 @@ import numpy as np
 from bondloop.bondgraph import CField, I, Model, RField, Se, bond
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
 from bondloop.program.kinds import describable
-from bondloop.structures.forms import StructureModel
+from bondloop.structures.forms.structure_model import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,15 +16,15 @@ from bondloop.plots.members import POINTS, lines, nodal_motion
 from bondloop.plots.page import COLOURS, INK, SMALL, WIDTH, dress, finish, heading, page, plain
 from bondloop.plots.structures import at_instant, axes_of, draw_shape, height_of, scale_of
 from bondloop.plots.supports import draw_supports
-from bondloop.structures.section_forces import section_forces
+from bondloop.structures.members import section_forces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures.history import History
-    from bondloop.structures.section_forces import MemberForces
+    from bondloop.structures.dynamics.history import History
+    from bondloop.structures.members import MemberForces
     from bondloop.structures.structure import Structure
 
 __all__ = ["force_diagram"]

@@ -20,7 +20,7 @@ from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum
 from bondloop.plots.subspace import subspace
 from bondloop.program.ranges import number
-from bondloop.structures.section_forces import largest_forces
+from bondloop.structures.members import largest_forces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures.history import History
-    from bondloop.structures.modes import Modes
+    from bondloop.structures.dynamics.history import History
+    from bondloop.structures.dynamics.modes import Modes
     from bondloop.structures.structure import Structure
 
 __all__ = ["animate_mode", "deformed_shape", "mode_shapes"]

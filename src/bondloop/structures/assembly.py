@@ -12,7 +12,7 @@ from bondloop.errors import InputError
 from bondloop.structures.checks import raise_faults
 from bondloop.structures.constraints import PLANES, RigidFloor, eliminate, floor_rows
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
-from bondloop.structures.ground_motion import rigid_motion
+from bondloop.structures.ground import rigid_motion
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse

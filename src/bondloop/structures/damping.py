@@ -1,22 +1,47 @@
-"""Damping of a whole structure: Rayleigh's and modal."""
+"""Damping: Rayleigh's of a structure or of regions of it, of modes, Caughey's, and of supports that move."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described, Parameter
 from bondloop.program.ranges import number
+from bondloop.structures.assembly import element_blocks, summed
+from bondloop.structures.dynamics.modes import modes
+from bondloop.structures.factor import factor
+from bondloop.structures.loads import chosen
 from bondloop.structures.matrices import Matrices
-from bondloop.structures.modes import modes
+from bondloop.structures.modal_damping import damping_product
 
 if TYPE_CHECKING:
-    from bondloop.structures.elements.base import Array
+    from numpy.typing import NDArray
 
-__all__ = ["checked_ratios", "checked_rayleigh", "modal_part", "rayleigh_coefficients", "slim"]
+    from bondloop.structures.assembly import Assembly
+    from bondloop.structures.elements.base import Array, Number
+    from bondloop.structures.ground import Prescribed
+    from bondloop.structures.matrices import Sparse
+    from bondloop.structures.structure import Structure
+
+__all__ = [
+    "RayleighRegion",
+    "caughey",
+    "checked_ratios",
+    "checked_rayleigh",
+    "damped_supports",
+    "modal_part",
+    "rayleigh_coefficients",
+    "region_sum",
+    "slim",
+    "with_regions",
+]
 
 DENSE = 5000
 """Most degrees of freedom of which all modes are damped."""
@@ -151,3 +176,208 @@ def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[s
 def slim(n: int, count: int) -> bool:
     """Return whether the damping of so many of n modes is kept as a product of slim matrices."""
     return n > SMALL and 4 * count <= n
+
+
+@dataclass(frozen=True)
+class RayleighRegion(Described, family="rayleigh-region", alone=True):
+    """Damping of some elements in proportion to their masses and stiffnesses, C = Σ (α M_e + β K_e).
+
+    Parameters
+    ----------
+    elements
+        Names of elements, or names that several share; none for all.
+    alpha, beta
+        In 1/s and s.
+    without
+        Elements that are left out: isolators, dampers, whose damping is their own.
+
+    Examples
+    --------
+    >>> RayleighRegion(("column",), 0.1, 0.002).describe()["elements"]
+    ['column']
+    """
+
+    elements: tuple[str, ...]
+    alpha: Parameter = Parameter(unit="1/s")
+    beta: Parameter = Parameter(unit="s")
+    without: tuple[str, ...] = ()
+
+
+def region_sum(
+    structure: Structure, regions: list[RayleighRegion], assembly: Assembly, part: Literal["M", "lumped", "K"]
+) -> Sparse:
+    """Return Σ β K_e, or Σ α M_e, over the elements of regions, of all degrees of freedom, shape (n, n).
+
+    Parameters
+    ----------
+    structure
+        The structure.
+    regions
+        They add up.
+    assembly
+        Its degrees of freedom.
+    part
+        Which matrices of the elements.
+    """
+    groups = element_blocks(structure)
+    number = np.full(6 * len(structure.nodes), -1)
+    number[assembly.codes] = np.arange(len(assembly.codes))
+    total: Sparse = 0 * assembly.C
+    for region in regions:
+        coefficient = region.beta if part == "K" else region.alpha
+        if not coefficient:
+            continue
+        names = set(chosen(structure, region.elements)) if region.elements else set(structure.elements)
+        names -= set(chosen(structure, region.without))
+        kept = []
+        for members, codes, blocks in groups:
+            which = np.array([name in names for name in members])
+            if which.any():
+                some = type(blocks)(*(block[which] for block in blocks))
+                kept.append(([n for n in members if n in names], codes[which], some))
+        total = total + coefficient * summed(kept, part, number, len(assembly.codes))
+    return total
+
+
+def with_regions(structure: Structure, regions: list[RayleighRegion], assembly: Assembly) -> Assembly:
+    """Return an assembly whose elements are damped by βK of their regions, as by a ``beta=`` of their own.
+
+    Parameters
+    ----------
+    structure, regions, assembly
+        As for `region_sum`.
+    """
+    if not regions:
+        return assembly
+    return replace(assembly, C=assembly.C + region_sum(structure, regions, assembly, "K"))
+
+
+def damped_supports(
+    moved: Prescribed, rest: Matrices, alpha: float, beta: float, damping: str, *, modal: bool
+) -> Prescribed:
+    """Return a structure with imposed motions whose damping acts on what is relative to them.
+
+    With C_w the damping of the whole that acts on ż = u̇ - ι ẋ, and K ι = -K_a, its force is C_w u̇ - C_w ι ẋ:
+    columns -C_w ι join those of the elements, and ιᵀ C_w ι their own entries. For βK that is βK_a, as ever.
+
+    Parameters
+    ----------
+    moved
+        The structure, damped by its elements alone.
+    rest
+        Its remaining degrees of freedom with all damping.
+    alpha, beta
+        Rayleigh's.
+    damping
+        ``"relative"``, or ``"absolute"`` for αM that acts on all of the velocity.
+    modal
+        Whether modes are damped.
+    """
+    C_a, C_aa = moved.C_a + beta * moved.K_a, moved.C_aa + beta * moved.K_aa
+    if damping == "absolute":
+        C_a, C_aa = C_a + alpha * moved.M_a, C_aa + alpha * moved.M_aa
+    spread = alpha if damping == "relative" else 0.0
+    if spread or modal:
+        try:
+            iota = -np.asarray(factor(moved.matrices.K)(moved.K_a))
+        except RuntimeError:
+            iota = np.full_like(moved.K_a, np.nan)
+        if not np.all(np.isfinite(iota)):
+            raise InputError(
+                "the structure does not follow the imposed motions by itself (it is a mechanism), so that "
+                "damping relative to them has no meaning; leave out modal damping and take damping='absolute'"
+            )
+        # What is neither the elements' nor βK: αM where it is relative, and the modes'.
+        elements = moved.matrices.C @ iota + beta * (moved.matrices.K @ iota)
+        acting = damping_product(rest, iota) - elements - (alpha - spread) * (moved.matrices.M @ iota)
+        C_a, C_aa = C_a - acting, C_aa + iota.T @ acting
+    return replace(moved, matrices=rest, C_a=C_a, C_aa=C_aa)
+
+
+MOST = 4
+"""Frequencies at which a ratio may be given: each one more couples neighbours that lie one further away."""
+
+
+def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
+    """Return matrices damped by Caughey's series, with given ratios at given frequencies.
+
+    C = M Σ a_b (M⁻¹K)^b, b = 0 ... p - 1, with ζ(ω) = Σ a_b ω^(2b-1) / 2 (Caughey 1960; Clough and Penzien
+    1993, section 12-4). Two frequencies are Rayleigh's damping. M must be diagonal, so that C is as sparse as
+    a product of stiffnesses. A series that would drive a mode is refused: between the frequencies a curve of
+    high order may dip below zero, and with three of them it falls for ever.
+
+    Parameters
+    ----------
+    matrices
+        The model, assembled with lumped masses.
+    ratios
+        Damping ratios by frequency in Hz, two to four.
+
+    Examples
+    --------
+    >>> from bondloop.structures import ShearBuilding, modes
+    >>> m = ShearBuilding([1.0] * 4, [1000.0] * 4).assemble()
+    >>> f = modes(m, 4).frequencies
+    >>> damped = caughey(m, dict.fromkeys(f.tolist(), 0.05))
+    >>> modes(damped, 4).damping_ratios.round(9).tolist()
+    [0.05, 0.05, 0.05, 0.05]
+    """
+    from scipy import sparse
+
+    omega, zeta = _checked(ratios)
+    masses = matrices.M.diagonal()
+    apart = matrices.M - sparse.diags_array(masses)
+    if abs(apart).max() > 0 or masses.min(initial=1.0) <= 0:
+        raise InputError(
+            "Caughey's damping needs a mass of its own at every degree of freedom: assemble('lumped'), with "
+            "guyan for what has no mass"
+        )
+    scale = omega.max()
+    x = (omega / scale) ** 2  # of size one, so that powers stay so
+    a = np.asarray(np.linalg.solve(np.vander(x, increasing=True), 2 * zeta * omega), dtype=np.float64)
+    _refuse_negative(a, scale, matrices)
+    step = sparse.diags_array(1 / masses) @ matrices.K / scale**2
+    C: Sparse = a[-1] * matrices.M
+    for coefficient in a[-2::-1]:  # Horner's scheme
+        C = coefficient * matrices.M + C @ step
+    return Matrices(matrices.M, matrices.C + (C + C.T) / 2, matrices.K, matrices.dofs)
+
+
+def _checked(ratios: object) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if not isinstance(ratios, Mapping) or not 2 <= len(ratios) <= MOST:
+        raise InputError(
+            f"caughey(ratios): expected two to {MOST} ratios by frequency, {{1.0: 0.05, 5.0: 0.05}}; found "
+            f"{ratios!r:.60}"
+        )
+    pairs = sorted(
+        (number(f, "caughey(ratios)", "Hz"), number(z, "caughey(ratios)", "1")) for f, z in ratios.items()
+    )
+    f, zeta = np.array(pairs).T
+    if f.min() <= 0 or np.diff(f).min() <= 0 or zeta.min() < 0:
+        raise InputError("caughey(ratios): expected different frequencies above 0 and ratios from 0")
+    return 2 * math.pi * f, zeta
+
+
+def _refuse_negative(a: NDArray[np.float64], scale: float, matrices: Matrices) -> None:
+    """Refuse a series that is negative at a frequency which the structure has."""
+    highest = _highest(matrices)
+    polynomial = np.polynomial.Polynomial(a)
+    places = [0.0, highest / scale**2]
+    turns = np.asarray(polynomial.deriv().roots(), dtype=complex)
+    places += turns.real[np.abs(turns.imag) < 1e-9 * np.abs(turns)].tolist()
+    for x in places:
+        if 0 <= x <= places[1] and polynomial(x) < -1e-9 * float(np.abs(a).max()):
+            f = math.sqrt(x) * scale / (2 * math.pi)
+            raise InputError(
+                f"Caughey's series is negative at {f:.3g} Hz, and the structure may go up to "
+                f"{math.sqrt(highest) / (2 * math.pi):.3g} Hz: it would drive modes there; take two or "
+                "four frequencies, nearer ratios, or the highest frequency among them; or modal_damping"
+            )
+
+
+def _highest(matrices: Matrices) -> float:
+    """Return a bound of ω²: the largest sum of a row of M^(-1/2) K M^(-1/2) (Gershgorin)."""
+    from scipy import sparse
+
+    root = sparse.diags_array(1 / np.sqrt(matrices.M.diagonal()))
+    return float(np.asarray(abs(root @ matrices.K @ root).sum(axis=1)).max(initial=0.0))

@@ -12,7 +12,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.described import Described
-from bondloop.program.kinds import origin_of
+from bondloop.program.kinds import FAMILIES, origin_of, stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 
-__all__ = ["Matrices"]
+__all__ = ["Matrices", "remember"]
 
 FULL = 12
 """Most degrees of freedom whose matrices are described by rows; those of larger ones by their entries."""
@@ -80,7 +80,7 @@ class Matrices(Described, member_of="matrices"):
             # One order of entries: matrices that are equal give the same equations to the last digit.
             object.__setattr__(self, name, matrix if matrix.has_sorted_indices else matrix.sorted_indices())
         if self.ground is not None:
-            from bondloop.structures.footing_data import footing_from
+            from bondloop.structures.ground import footing_from
 
             object.__setattr__(self, "_footing", footing_from(self.ground, n))
 
@@ -100,8 +100,7 @@ class Matrices(Described, member_of="matrices"):
     @cached_property
     def _ground_data(self) -> dict[str, Any] | None:
         """How they go with the ground, as data; None where their names say all of it."""
-        from bondloop.structures.footing import footing_of
-        from bondloop.structures.footing_data import footing_data
+        from bondloop.structures.ground import footing_data, footing_of
 
         footing = getattr(self, "_footing", None)
         if footing is None:
@@ -145,6 +144,22 @@ class Matrices(Described, member_of="matrices"):
         if footing is not None:
             object.__setattr__(matrices, "_footing", footing.held(k, matrices))
         return matrices
+
+
+def remember(matrices: Matrices, kind: str, **arguments: object) -> Matrices:
+    """Let matrices be described by how they were made, in place of their entries.
+
+    Parameters
+    ----------
+    matrices
+        What was made.
+    kind
+        The maker, among those of the family of matrices.
+    **arguments
+        What it took.
+    """
+    stamp(matrices, FAMILIES["matrices"][kind], arguments)
+    return matrices
 
 
 def _described(matrix: Sparse) -> list[list[float]] | dict[str, list[int] | list[float]]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.quantity import Quantity
+    from bondloop.structures.dynamics.history import History
     from bondloop.structures.elements.base import Array
-    from bondloop.structures.history import History
 
 __all__ = ["MOTIONS", "Maker", "Reading", "Row", "single", "total", "weights"]
 

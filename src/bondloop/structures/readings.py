@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +12,25 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.kinds import origin_of, plain
 from bondloop.program.quantity import Quantity
+from bondloop.program.restoring import restore
 from bondloop.structures.assembly import element_blocks
-from bondloop.structures.building_readings import building_readings
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.member_readings import element_rows
+from bondloop.structures.members import element_rows
 from bondloop.structures.reading import MOTIONS, Maker, Reading, single, weights
-from bondloop.structures.source import source_of
-from bondloop.structures.storey_readings import crossing, vertical
-from bondloop.structures.storeys import ShearBuilding
+from bondloop.structures.storeys import ShearBuilding, crossing, vertical
+from bondloop.structures.structure import Structure
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.structures.assembly import Assembly
     from bondloop.structures.elements.base import Array, Blocks
     from bondloop.structures.matrices import Matrices
-    from bondloop.structures.structure import Structure
 
-__all__ = ["Readings", "matching"]
+__all__ = ["Readings", "Source", "building_readings", "matching", "source_of", "structure_data"]
 
 AXES = "xyz"
 
@@ -312,3 +314,114 @@ class Readings(Mapping[str, Reading]):
                     if weight and int(own[j]) in self._place:
                         row[self._place[int(own[j])]] += weight
         return Reading(Quantity(f"storey shear in {AXES[d]}", "N", "effort"), self._over_all(row))
+
+
+Weigh = Callable[[Any], dict[int, float]]
+"""Gives weights over the degrees of freedom of matrices from a row over the floors."""
+
+
+def building_readings(building: ShearBuilding, weigh: Weigh) -> Iterator[tuple[str, Maker]]:
+    """Yield names and makers of a building's readings.
+
+    Parameters
+    ----------
+    building
+        Of storeys in a chain.
+    weigh
+        From floors to the degrees of freedom of the matrices, which may have been reduced.
+    """
+    floors = np.eye(len(building.masses))
+    domain = dof_domain(building.dofs[0])
+    kinds = (domain.displacement, domain.flow, domain.acceleration)
+    for i, (name, k) in enumerate(zip(building.dofs, building.stiffnesses, strict=True)):
+        drift = floors[i] - (floors[i - 1] if i else 0.0)
+        for word, quantity in zip(MOTIONS, kinds, strict=True):
+            yield f"{name}.{word}", partial(_read_floor, weigh, quantity, word, floors[i])
+        storey = f"storey[{i + 1}]"
+        for at in (f"{name}.absolute_acceleration", f"{storey}.acceleration_x"):
+            yield at, partial(_absolute_floor, weigh, floors[i])
+        moved = Quantity("storey drift in x", "m", "displacement")
+        yield f"{storey}.drift_x", partial(_read_floor, weigh, moved, "displacement", drift)
+        force = Quantity("storey shear in x", "N", "effort")
+        yield f"{storey}.shear_x", partial(_read_floor, weigh, force, "displacement", float(k) * drift)
+    yield "base.shear_x", partial(_building_base, weigh, building, floors[0])
+
+
+def _read_floor(weigh: Weigh, quantity: Quantity, word: str, row: Array) -> Reading:
+    return single(quantity, word, weigh(row))
+
+
+def _absolute_floor(weigh: Weigh, row: Array) -> Reading:
+    quantity = dof_domain("floor.ux").acceleration
+    return single(quantity, "acceleration", weigh(row), {"ux": 1.0})
+
+
+def _building_base(weigh: Weigh, building: ShearBuilding, first: Array) -> Reading:
+    """Return what spring and dashpot of the first storey pass to the ground."""
+    k = float(building.stiffnesses[0])
+    c = 0.0 if building.dampings is None else float(building.dampings[0])
+    slow = weigh((c + float(building.rayleigh[1]) * k) * first)
+    return Reading(Quantity("base shear", "N", "effort"), weigh(k * first), slow)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What matrices came from.
+
+    Attributes
+    ----------
+    structure
+        As it was when they were assembled.
+    mass
+        ``"consistent"`` or ``"lumped"``.
+    basis
+        Shape (n, r): the structure's n free degrees of freedom from the r of the matrices; None where they
+        are the same.
+    """
+
+    structure: Structure | ShearBuilding
+    mass: str = "consistent"
+    basis: NDArray[np.float64] | None = None
+
+
+def structure_data(matrices: Matrices) -> Any:
+    """Return the description of the structure that matrices came from; None where that is not known."""
+    while "_reduced" in vars(matrices):
+        matrices = vars(matrices)["_reduced"].full
+    origin = origin_of(matrices)
+    return None if origin is None else plain(origin.arguments.get("structure"))
+
+
+def source_of(matrices: Matrices) -> Source:
+    """Return the structure that matrices came from, and the way back to its degrees of freedom.
+
+    Examples
+    --------
+    >>> from bondloop.structures import ShearBuilding, guyan
+    >>> small = guyan(ShearBuilding(masses=(2.0, 1.0), stiffnesses=(6.0, 3.0)).assemble(), ["floor[2].ux"])
+    >>> source_of(small.matrices).basis.tolist()
+    [[0.3333333333333333], [1.0]]
+    """
+    known = vars(matrices).get("_source")
+    if known is None:
+        known = _found_source(matrices)
+        object.__setattr__(matrices, "_source", known)  # making a structure anew takes time
+    assert isinstance(known, Source)
+    return known
+
+
+def _found_source(matrices: Matrices) -> Source:
+    reduced = vars(matrices).get("_reduced")
+    if reduced is not None:
+        full = source_of(reduced.full)
+        basis = reduced.basis if full.basis is None else full.basis @ reduced.basis
+        return Source(full.structure, full.mass, basis)
+    origin = origin_of(matrices)
+    data = None if origin is None else origin.arguments.get("structure")
+    if origin is None or data is None:
+        raise InputError(
+            "these matrices do not say from which structure they come, so that no members, supports and "
+            "storeys can be read; use those of structure.assemble(), or a reduction of these"
+        )
+    structure = data if isinstance(data, (Structure, ShearBuilding)) else restore(data)
+    return Source(structure, origin.arguments.get("mass", "consistent"))

@@ -1,23 +1,25 @@
-"""Shear building: rigid floors on columns, one horizontal motion per storey."""
+"""Storeys: a building of rigid floors on columns, and the storeys of any structure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.errors import InputError, one_or_all
+from bondloop.errors import InputError, one_or_all, unknown_name
 from bondloop.program.described import Described
+from bondloop.program.kinds import plain
 from bondloop.program.ranges import each_number
 from bondloop.structures.damping import checked_rayleigh
-from bondloop.structures.matrices import Matrices
+from bondloop.structures.matrices import Matrices, remember
 
 if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Number
+    from bondloop.structures.structure import Structure
 
-__all__ = ["ShearBuilding"]
+__all__ = ["ShearBuilding", "checked_column_line", "crossing", "vertical"]
 
 GRAVITY = 9.80665
 """Standard gravity, m/s²."""
@@ -133,9 +135,8 @@ class ShearBuilding(Described, member_of="structure"):
         K = _chain(np.array(self.stiffnesses, dtype=float) * (1 - self.stability_coefficients()))
         C = _chain(self.dampings) if self.dampings is not None else 0 * K
         alpha, beta = (float(x) for x in self.rayleigh)
-        from bondloop.structures.structure_tables import remember
-
-        return remember(Matrices(M, C + alpha * M + beta * K, K, self.dofs), self)
+        matrices = Matrices(M, C + alpha * M + beta * K, K, self.dofs)
+        return remember(matrices, "from_structure", structure=plain(self))
 
     def stability_coefficients(self) -> Array:
         """Return θ = P/(k h) of every storey, the lowest first; zeros without heights.
@@ -161,3 +162,44 @@ def _chain(values: Sequence[Number] | Array) -> Array:
     """Matrix of springs or dashpots in a chain from the ground."""
     k = np.array(values, dtype=float)
     return np.diag(k + np.append(k[1:], 0.0)) - np.diag(k[1:], 1) - np.diag(k[1:], -1)
+
+
+def checked_column_line(structure: Structure, nodes: Sequence[str]) -> tuple[str, ...]:
+    """Return nodes that lie one above the other, or say which do not."""
+    for name in nodes:
+        if name not in structure.nodes:
+            raise InputError(f"structure '{structure.name}': {unknown_name('node', name, structure.nodes)}")
+    if len(nodes) < 2:
+        raise InputError(
+            f"structure '{structure.name}': a storey lies between two nodes; name them from the ground up"
+        )
+    up = vertical(structure.nodes, nodes)
+    heights = np.diff([structure.nodes[n][up] for n in nodes])
+    for k, rise in enumerate(heights):
+        if rise <= 0:
+            raise InputError(
+                f"structure '{structure.name}': node '{nodes[k + 1]}' of the storeys does not lie above "
+                f"'{nodes[k]}'; name nodes from the ground up"
+            )
+    return tuple(nodes)
+
+
+def vertical(places: Mapping[str, tuple[float, float, float]], nodes: Sequence[str]) -> int:
+    """Return the axis along which nodes are stacked: 0, 1 or 2."""
+    return int(np.argmax(np.abs(np.subtract(places[nodes[-1]], places[nodes[0]]))))
+
+
+def crossing(heights: Array, ends: Array) -> Array:
+    """Return which ends of elements are the upper ones of those that cross a height, shape (n, 2).
+
+    Parameters
+    ----------
+    heights
+        The height, and how near to it counts as on it.
+    ends
+        Heights of both ends of each element, shape (n, 2).
+    """
+    height, near = heights
+    above, below = ends > height + near, ends < height - near
+    crosses = above.any(axis=1) & below.any(axis=1)
+    return np.asarray(above & crosses[:, None])

@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.kinds import plain
 from bondloop.program.ranges import number
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import (
+    RayleighRegion,
     checked_ratios,
     checked_rayleigh,
+    damped_supports,
     modal_part,
     rayleigh_coefficients,
+    region_sum,
     slim,
+    with_regions,
 )
-from bondloop.structures.damping_regions import RayleighRegion, region_sum, with_regions
 from bondloop.structures.dofs import dof_domain
-from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
-from bondloop.structures.footing import Footing, keep_footing
-from bondloop.structures.ground_motion import Prescribed
-from bondloop.structures.matrices import Matrices
-from bondloop.structures.modally_damped import damped
+from bondloop.structures.ground import Footing, Prescribed, keep_footing
+from bondloop.structures.loads import chosen, distributed_load, thermal_load
+from bondloop.structures.matrices import Matrices, remember
+from bondloop.structures.modal_damping import damped
 from bondloop.structures.p_delta import (
     AxialForces,
     Buckling,
@@ -37,9 +40,7 @@ from bondloop.structures.p_delta import (
     geometric_stiffness,
     refuse_buckled,
 )
-from bondloop.structures.storey_readings import checked_column_line
-from bondloop.structures.support_damping import damped_supports
-from bondloop.structures.thermal_load import thermal_load
+from bondloop.structures.storeys import checked_column_line
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -424,15 +425,29 @@ class Structure:
         free
             Accept motions without stiffness, such as those of a structure that is not supported.
         """
-        from bondloop.structures.structure_tables import remember
-
-        return remember(self._matrices(self.assembly(mass), mass, free=free), self, mass=mass, free=free)
+        matrices = self._matrices(self.assembly(mass), mass, free=free)
+        return remember(matrices, "from_structure", structure=plain(self), mass=mass, free=free)
 
     def describe(self) -> dict[str, Any]:
         """Return nodes, elements, supports, constraints and damping as tables."""
-        from bondloop.structures.structure_tables import describe_structure
-
-        return describe_structure(self)
+        axial = self._axial
+        tables = {
+            "structure": "Structure",
+            "nodes": plain(self.nodes),
+            "elements": plain(self.elements),
+            "supports": plain(self.supports),
+            "constraints": plain(self.constraints),
+            "rayleigh": list(self._proportional),
+            "modal_damping": plain(self._ratios),
+            "regions": plain(self._regions) or None,
+            "apart": [list(names) for names in self.separate] or None,
+            "highest_frequency": self.highest_frequency,
+            "storeys": list(self.column_line) or None,
+            "axial_forces": dict(axial.forces) or None,
+            "axial_shape": axial.shape if axial.forces else None,
+            "name": self.name,
+        }
+        return {name: table for name, table in tables.items() if table is not None}
 
     def _matrices(self, assembly: Assembly, mass: Mass, *, free: bool) -> Matrices:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))

@@ -21,7 +21,7 @@ from bondloop.bondgraph.field_elements import CField, RField
 from bondloop.bondgraph.parts import Port, bonds_of
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms import StructureModel, known_footing
+from bondloop.structures.forms.structure_model import StructureModel, known_footing
 from bondloop.substructure.ground_edits import NOTHING, Shift, add_shift, drive, ground_input, opened
 from bondloop.substructure.rigid_flows import has_mass, is_power, is_untold, rigid_flows
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.coordinate_geometry import stroke_rows
+from bondloop.structures.reduction.coordinates import stroke_rows
 from bondloop.substructure.coupler import LinearCoupler
 
 __all__ = ["loading_block"]

@@ -9,8 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bondloop.structures.elements.axes import lengths
-from bondloop.structures.elements.base import Array, Blocks, Member, Number, column, stiff
+from bondloop.structures.elements.base import Array, Blocks, Member, Number, column, lengths, stiff
 
 __all__ = ["Bar", "rod_lumped", "rod_mass", "rod_stiffness"]
 

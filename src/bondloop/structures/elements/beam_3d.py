@@ -9,7 +9,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from bondloop.program.ranges import number
-from bondloop.structures.elements.axes import lengths, space_axes
 from bondloop.structures.elements.base import (
     DOFS,
     Array,
@@ -18,11 +17,18 @@ from bondloop.structures.elements.base import (
     Number,
     column,
     condense,
+    lengths,
     rotate,
+    space_axes,
     stiff,
 )
-from bondloop.structures.elements.beam import first_bending
-from bondloop.structures.elements.bending import bending_lumped, bending_mass, bending_stiffness, shear_ratio
+from bondloop.structures.elements.beam import (
+    bending_lumped,
+    bending_mass,
+    bending_stiffness,
+    first_bending,
+    shear_ratio,
+)
 
 __all__ = ["Beam3D", "SpaceBending", "bend", "turn"]
 

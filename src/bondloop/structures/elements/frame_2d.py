@@ -8,11 +8,26 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bondloop.structures.elements.axes import lengths, plane_axes
 from bondloop.structures.elements.bar import rod_lumped, rod_mass, rod_stiffness
-from bondloop.structures.elements.base import Array, Blocks, Number, column, condense, rotate, stiff
-from bondloop.structures.elements.beam import BENDING, PlaneBending
-from bondloop.structures.elements.bending import bending_lumped, bending_mass, bending_stiffness, shear_ratio
+from bondloop.structures.elements.base import (
+    Array,
+    Blocks,
+    Number,
+    column,
+    condense,
+    lengths,
+    plane_axes,
+    rotate,
+    stiff,
+)
+from bondloop.structures.elements.beam import (
+    BENDING,
+    PlaneBending,
+    bending_lumped,
+    bending_mass,
+    bending_stiffness,
+    shear_ratio,
+)
 
 __all__ = ["Frame2D"]
 

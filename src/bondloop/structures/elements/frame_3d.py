@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bondloop.structures.elements.axes import lengths
 from bondloop.structures.elements.bar import rod_lumped, rod_mass, rod_stiffness
-from bondloop.structures.elements.base import Array, Blocks, Number, column
+from bondloop.structures.elements.base import Array, Blocks, Number, column, lengths
 from bondloop.structures.elements.beam_3d import SpaceBending, bend, turn
 
 __all__ = ["Frame3D"]

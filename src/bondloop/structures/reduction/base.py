@@ -11,14 +11,14 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.kinds import FAMILIES, origin_of, stamp
+from bondloop.program.kinds import origin_of
 from bondloop.program.ranges import number
-from bondloop.structures.excitation import Place, pattern
-from bondloop.structures.footing import footing_of, keep_footing
-from bondloop.structures.matrices import Matrices
-from bondloop.structures.modally_damped import damping_product
-from bondloop.structures.modes import Modes, modes
-from bondloop.structures.response import frequency_response
+from bondloop.structures.dynamics.modes import Modes, modes
+from bondloop.structures.dynamics.response import frequency_response
+from bondloop.structures.ground import footing_of, keep_footing
+from bondloop.structures.loads import Place, pattern
+from bondloop.structures.matrices import Matrices, remember
+from bondloop.structures.modal_damping import damping_product
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -233,7 +233,7 @@ def remember_reduction(reduced: Reduced, kind: str, **arguments: object) -> Redu
         What it took beside the matrices.
     """
     if origin_of(reduced.full) is not None:
-        stamp(reduced.matrices, FAMILIES["matrices"][kind], {"of": reduced.full, **arguments})
+        remember(reduced.matrices, kind, of=reduced.full, **arguments)
     return reduced
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.kinds import Kind, register
-from bondloop.structures.modes import modes
+from bondloop.structures.dynamics.modes import modes
 from bondloop.structures.reduction.base import Reduced, project, remember_reduction
 from bondloop.structures.reduction.guyan import constraint_modes, split
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.structures.excitation import pattern
-from bondloop.structures.modes import modes
+from bondloop.structures.dynamics.modes import modes
+from bondloop.structures.dynamics.response import residual_flexibility
+from bondloop.structures.loads import pattern
 from bondloop.structures.reduction.base import Reduced, project
-from bondloop.structures.response import residual_flexibility
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

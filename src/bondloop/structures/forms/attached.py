@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Part, Terminal
     from bondloop.structures.elements.base import Number
-    from bondloop.structures.forms import StructureModel
+    from bondloop.structures.forms.structure_model import StructureModel
     from bondloop.structures.structure import Structure
 
 __all__ = ["attach", "attach_bar"]

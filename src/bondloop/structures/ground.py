@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.dofs import dof_word
 from bondloop.structures.elements.base import DOFS, Array
@@ -18,12 +19,20 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.structures.assembly import Assembly
+    from bondloop.structures.dynamics.modes import Modes
     from bondloop.structures.matrices import Matrices, Sparse
-    from bondloop.structures.modes import Modes
 
     Columns: TypeAlias = sparse.csc_array[np.float64]
 
-__all__ = ["Footing", "footing_of", "keep_footing"]
+__all__ = [
+    "Footing",
+    "Prescribed",
+    "footing_data",
+    "footing_from",
+    "footing_of",
+    "keep_footing",
+    "rigid_motion",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,3 +246,163 @@ def _by_name(M: Sparse, words: tuple[str, ...]) -> Known:
         if r.any():
             rigid[d] = (r, np.asarray(M @ r))
     return Known(rigid)
+
+
+MANY = 60
+"""Most supports that are written, each with its solution; of more, the directions alone."""
+
+
+def footing_data(footing: Footing, dofs: Sequence[str]) -> dict[str, Any]:
+    """Return motions, loads and drags by direction and support, as `Matrices` takes them for its ``ground``.
+
+    Parameters
+    ----------
+    footing
+        How a structure goes with the ground.
+    dofs
+        Names whose motion is asked for; those that are no places of the structure are left out.
+    """
+    names = [d for d in dofs if d in footing.names]
+    supports = [*footing.known.supports, *footing.known.told]
+    motions, loads, drags = {}, {}, {}
+    for where in [*footing.rigid, *(supports if len(supports) <= MANY else ())]:
+        try:
+            motion = footing.motion(where)
+        except InputError:  # a mechanism, which does not follow one support
+            continue
+        motions[where] = [motion[d] for d in names]
+        loads[where] = footing.load(where).tolist()
+        drag = footing.drag(where)
+        if np.any(drag):
+            drags[where] = drag.tolist()
+    reduced = footing.basis is not None
+    return {"reduced": reduced, "dofs": names, "motions": motions, "loads": loads, "drags": drags}
+
+
+def footing_from(data: object, count: int) -> Footing:
+    """Return the footing that `footing_data` describes.
+
+    Parameters
+    ----------
+    data
+        What it gave.
+    count
+        Number of coordinates on which the loads act.
+
+    Examples
+    --------
+    >>> data = {"reduced": True, "dofs": ["top.ux"], "motions": {"ux": [1.0]}, "loads": {"ux": [-2.0, -0.5]}}
+    >>> footing = footing_from(data, 2)
+    >>> (
+    ...     footing.motion("ux"),
+    ...     footing.load("ux").tolist(),
+    ...     footing_data(footing, ["top.ux"]) == {**data, "drags": {}},
+    ... )
+    ({'top.ux': 1.0}, [-2.0, -0.5], True)
+    """
+    words = {"reduced", "dofs", "motions", "loads", "drags"}
+    if not isinstance(data, Mapping) or not {"dofs", "motions", "loads"} <= set(data) <= words:
+        raise InputError(
+            "ground of matrices: expected dofs, and by direction motions (one number for each of them) and "
+            f"loads (one for each coordinate); found {data!r:.60}"
+        )
+    names = tuple(data["dofs"])
+    drags = data.get("drags", {})
+    rigid: dict[str, tuple[Array, Array]] = {}
+    told: dict[str, tuple[Array, Array, Array]] = {}
+    for where, motion in data["motions"].items():
+        r = _row(where, "motions", motion, len(names))
+        inertia = -_row(where, "loads", data["loads"].get(where), count)
+        drag = -_row(where, "drags", drags.get(where, [0.0] * count), count)
+        if where in DOFS:
+            rigid[where] = (r, inertia)
+        else:
+            told[where] = (r, inertia, drag)
+    known = Known(rigid, told=told)
+    return Footing(names, (None, None), lambda: known, np.eye(count) if data.get("reduced", True) else None)
+
+
+def _row(where: str, word: str, given: object, count: int) -> Array:
+    try:
+        row = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    if row.shape != (count,) or not np.all(np.isfinite(row)):
+        raise InputError(f"ground of matrices: {word}.{where}: expected {count} numbers; found {given!r:.60}")
+    return row
+
+
+def rigid_motion(xyz: Array, codes: Array, direction: str) -> Array:
+    """Return the unit rigid motion of degrees of freedom given as 6 · node + dof, shape (n,).
+
+    >>> rigid_motion(np.array([[0.0, 2.0, 0.0]]), np.array([0, 1, 5]), "rz").tolist()
+    [-2.0, 0.0, 1.0]
+    """
+    if direction not in DOFS:
+        raise InputError(unknown_name("direction", direction, DOFS))
+    d = DOFS.index(direction)
+    motion = np.zeros((len(xyz), 6))
+    motion[:, d] = 1.0
+    if d >= 3:
+        motion[:, :3] = np.cross(np.eye(3)[d - 3], xyz)
+    return np.asarray(motion.ravel()[codes])
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """A structure with some motions imposed.
+
+    M ü + C u̇ + K u = f - M_a ẍ_a - C_a ẋ_a - K_a x_a (du Bois 2010, eq. 15)
+
+    Attributes
+    ----------
+    matrices
+        The remaining degrees of freedom.
+    dofs
+        Names of the k imposed ones.
+    M_a, C_a, K_a
+        Their columns, shape (n, k).
+    M_aa, C_aa, K_aa
+        Their own entries, shape (k, k), for the force that the motion needs.
+
+    Examples
+    --------
+    A mass on a spring of 10 N/m, whose foot is moved by 0.1 m:
+
+    >>> from bondloop.structures import Matrices
+    >>> K = [[10.0, -10.0], [-10.0, 10.0]]
+    >>> moved = Prescribed.of(Matrices(np.eye(2), None, K, ("foot.ux", "mass.ux")), ["foot.ux"])
+    >>> moved.matrices.dofs, moved.force(0.0, 0.0, 0.1).tolist()
+    (('mass.ux',), [1.0])
+    """
+
+    matrices: Matrices
+    dofs: tuple[str, ...]
+    M_a: Array
+    C_a: Array
+    K_a: Array
+    M_aa: Array
+    C_aa: Array
+    K_aa: Array
+
+    __repr__ = brief
+
+    @classmethod
+    def of(cls, whole: Matrices, dofs: Sequence[str]) -> Prescribed:
+        """Split the matrices ``whole`` into ``dofs``, which are imposed, and those that remain."""
+        a = whole.indices(dofs)
+        rest = [i for i in range(len(whole)) if i not in set(a)]
+        columns = [part[rest][:, a].toarray() for part in (whole.M, whole.C, whole.K)]
+        own = [part[a][:, a].toarray() for part in (whole.M, whole.C, whole.K)]
+        return cls(whole.sub([whole.dofs[i] for i in rest]), tuple(dofs), *columns, *own)
+
+    def force(self, acceleration: Array, velocity: Array, displacement: Array) -> Array:
+        """Force on the remaining degrees of freedom, (n,) or (n, times), from motions (k,) or (k, times).
+
+        Parameters
+        ----------
+        acceleration, velocity, displacement
+            Of the imposed degrees of freedom, in their order, in SI units.
+        """
+        x, v, a = (np.atleast_1d(np.asarray(q, dtype=float)) for q in (displacement, velocity, acceleration))
+        return np.asarray(-(self.M_a @ a + self.C_a @ v + self.K_a @ x))

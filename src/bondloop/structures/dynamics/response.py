@@ -9,11 +9,11 @@ import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.ranges import si_array
-from bondloop.structures.excitation import Place, pattern
+from bondloop.structures.dynamics.history import History, time_history
+from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.factor import factor
-from bondloop.structures.history import History, time_history
-from bondloop.structures.modally_damped import dynamic_solver
-from bondloop.structures.modes import Modes, modes
+from bondloop.structures.loads import Place, pattern
+from bondloop.structures.modal_damping import dynamic_solver
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.factor import factor
-from bondloop.structures.footing import keep_footing
+from bondloop.structures.ground import keep_footing
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
-from bondloop.program.kinds import FAMILIES, Kind, family_word, plain, register, stamp
+from bondloop.program.kinds import Kind, family_word, register
 from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.readers.matrix_files import read_matrices
 from bondloop.structures.storeys import ShearBuilding
@@ -14,7 +14,7 @@ from bondloop.structures.structure import Structure
 
 if TYPE_CHECKING:
     from bondloop.structures.constraints import Constraint, RigidFloor
-    from bondloop.structures.damping_regions import RayleighRegion
+    from bondloop.structures.damping import RayleighRegion
     from bondloop.structures.elements.base import Element, Number
     from bondloop.structures.matrices import Matrices
 
@@ -98,30 +98,6 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
     return structure
 
 
-def describe_structure(structure: Structure) -> dict[str, Any]:
-    """Return the tables of a structure."""
-    ratios = structure._ratios
-    return {
-        "structure": "Structure",
-        "nodes": plain(structure.nodes),
-        "elements": plain(structure.elements),
-        "supports": plain(structure.supports),
-        "constraints": plain(structure.constraints),
-        "rayleigh": list(structure._proportional),
-        **({} if ratios is None else {"modal_damping": plain(ratios)}),
-        **({"regions": plain(structure._regions)} if structure._regions else {}),
-        **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
-        "highest_frequency": structure.highest_frequency,
-        **({"storeys": list(structure.column_line)} if structure.column_line else {}),
-        **(
-            {"axial_forces": dict(structure._axial.forces), "axial_shape": structure._axial.shape}
-            if structure._axial.forces
-            else {}
-        ),
-        "name": structure.name,
-    }
-
-
 def matrices_from_structure(
     structure: Structure | ShearBuilding, mass: str = "consistent", free: bool = False
 ) -> Matrices:
@@ -139,12 +115,6 @@ def matrices_from_structure(
     if isinstance(structure, ShearBuilding):
         return structure.assemble()
     return structure.assemble(mass, free=free)  # type: ignore[arg-type]
-
-
-def remember(matrices: Matrices, structure: Structure | ShearBuilding, **options: object) -> Matrices:
-    """Let matrices remember the structure as it was when they were assembled."""
-    stamp(matrices, FAMILIES["matrices"]["from_structure"], {"structure": plain(structure), **options})
-    return matrices
 
 
 family_word("Structure", "structure")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph import TF, C, I, Model, One, R, Zero, bond
 from bondloop.errors import InputError
 from bondloop.program.kinds import Kind, register, stamp
-from bondloop.structures.footing_data import footing_data, footing_from
-from bondloop.structures.forms import StructureModel
+from bondloop.structures.forms.structure_model import StructureModel
+from bondloop.structures.ground import footing_data, footing_from
 
 if TYPE_CHECKING:
-    from bondloop.structures.footing import Footing
-    from bondloop.structures.modes import Modes
+    from bondloop.structures.dynamics.modes import Modes
+    from bondloop.structures.ground import Footing
 
 __all__ = ["modal_form"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.structures.dofs import force_on, forces_in_a_row
 from bondloop.structures.factor import factor
-from bondloop.structures.forms import StructureModel
+from bondloop.structures.forms.structure_model import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -54,7 +54,7 @@ def static(matrices: Matrices | StructureModel, force: Mapping[str, Number] | Ar
     if not np.isfinite(f).all():
         raise InputError("static: the load has entries that are not finite")
     if model is not None:
-        from bondloop.structures.pushover import loaded
+        from bondloop.structures.statics.pushover import loaded
 
         columns = f.reshape(len(matrices), -1)
         return np.stack([loaded(model, load) for load in columns.T], axis=1).reshape(f.shape)

@@ -11,11 +11,11 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE
-from bondloop.structures.excitation import Force, courses
+from bondloop.structures.dynamics.mode_step import mode_step
+from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.factor import factor
-from bondloop.structures.modally_damped import damping_of, damping_product, dynamic_solver
-from bondloop.structures.mode_step import mode_step
-from bondloop.structures.modes import Modes, modes
+from bondloop.structures.loads import Force, courses
+from bondloop.structures.modal_damping import damping_of, damping_product, dynamic_solver
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -11,8 +11,8 @@ from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.quantity import Quantity
 from bondloop.program.system import System
 from bondloop.structures.dofs import dof_domain
+from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.matrices import Matrices
-from bondloop.structures.modes import Modes, modes
 from bondloop.structures.reduction.base import Reduced
 
 if TYPE_CHECKING:

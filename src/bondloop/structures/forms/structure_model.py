@@ -21,7 +21,7 @@ from bondloop.bondgraph.parts import name_or_kind
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import describable
 from bondloop.structures.dofs import dof_domain
-from bondloop.structures.footing import Footing, footing_of
+from bondloop.structures.ground import Footing, footing_of
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.structures.elements.base import Array
-    from bondloop.structures.forms import StructureModel
+    from bondloop.structures.forms.structure_model import StructureModel
 
 __all__ = ["Equilibrium", "Held", "State"]
 
