@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bondloop.errors import SolveError
-from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.inversion import invert
-from bondloop.program.system import System
+from bondloop.program.system import System, system_from_matrices
+from bondloop.program.system_data import Interface, Program
 
 A = np.array([[-1.0, 2.0, 0.5], [-3.0, -2.0, 0.0], [0.3, 0.0, -4.0]])
 B = np.array([[1.0, 0.4], [0.5, -2.0], [0.7, 0.1]])
@@ -36,9 +36,15 @@ def test_both_outputs_follow_at_every_frequency():
         "the zero dynamics of a plant with three states and two relative degrees"
     )
     commands = System(
-        "commands", found.states, given.input_vars, {u.name: u for u in plant.input_vars},
-        {**given.parameters_by_var, **plant.parameters_by_var}, found.definitions,
-    )  # fmt: skip
+        "commands",
+        Interface(
+            found.states,
+            given.input_vars,
+            {u.name: u for u in plant.input_vars},
+            {**given.parameters_by_var, **plant.parameters_by_var},
+        ),
+        Program(found.definitions),
+    )
     omega = np.array([0.1, 1.0, 10.0])
     wanted = given.numeric().frequency_response(omega)
     u = commands.linearise().frequency_response(omega)

@@ -13,8 +13,8 @@ from bondloop.errors import BondloopError, InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.signals import Sine
+from bondloop.program.system import system_from_matrices
 from bondloop.rigs import Emulated, coulomb
 from bondloop.transfer import MassSpringDamper, transfer_system
 

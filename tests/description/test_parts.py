@@ -34,10 +34,10 @@ from bondloop.bondgraph import (
     Zero,
 )  # fmt: skip
 from bondloop.errors import InputError
-from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.kinds import FAMILIES, complete, plain, same
 from bondloop.program.ranges import Range
 from bondloop.program.restoring import restore
+from bondloop.program.system import system_from_matrices
 
 PARTS = [
     One(),

@@ -9,7 +9,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Sf, Zero, bond
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
 from bondloop.program import signals
-from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.system import system_from_matrices
 from bondloop.structures import ShearBuilding, field_form, modal_form, modes
 
 __all__ = ["build"]

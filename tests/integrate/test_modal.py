@@ -8,8 +8,8 @@ from bondloop.compile import Runner, compiler, write_c
 from bondloop.errors import InputError
 from bondloop.integrate import Exact, Modal
 from bondloop.program.expr import Const, Var, function, substitute
-from bondloop.program.from_matrices import system_from_matrices
-from bondloop.program.system import System
+from bondloop.program.system import System, system_from_matrices
+from bondloop.program.system_data import Interface
 from bondloop.program.tick import Channel, Tick
 from bondloop.structures import Matrices, modal_system
 
@@ -118,7 +118,7 @@ def test_what_is_refused():
         Modal(hold="second")
     x = Var("x")
     with pytest.raises(InputError, match="nonlinear"):
-        Modal().discretise(System("cubic", {x: -(x**3)}, [], {}, {}, {}), H, lambda _: {}, [])
+        Modal().discretise(System("cubic", Interface({x: -(x**3)})), H, lambda _: {}, [])
     n = 210
     A = -2 * np.eye(n) + np.eye(n, k=1) + np.eye(n, k=-1)
     tied = system_from_matrices(A, np.ones((n, 1)), np.ones((1, n)), [[0.0]])

@@ -137,7 +137,7 @@ def test_to_scipy():
 
 def test_state_space_to_system_and_back():
     space = two_mass().compile(outputs=["v2.flow"]).numeric()
-    again = space.to_system("again").numeric()
+    again = System.from_state_space(space, "again").numeric()
     assert again.A.toarray() == pytest.approx(space.A.toarray())
     assert again.states == space.states
 

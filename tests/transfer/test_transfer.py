@@ -7,7 +7,7 @@ import sympy as sp
 import control
 from bondloop.bondgraph import I, Model, One, Port, Se
 from bondloop.errors import InputError, ModelError, SolveError
-from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.system import system_from_matrices
 from bondloop.transfer import MassSpringDamper, transfer_system
 from bondloop.transfer.normal_form import normal_form
 

@@ -15,6 +15,7 @@ from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.mode_merge import Merge
 from bondloop.program.switching import Bits, Switching
 from bondloop.program.system import System
+from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
@@ -129,17 +130,29 @@ class AllModes:
         ]
         defaults = {self.leaves[v.name]: x for d in self.derivations for v, x in d.inputs.items()}
         return System(
-            self.model._name or "model", rates, self.inputs, {n: self.variable(n) for n in names},
-            self.parameters, merge.definitions, tears=[t for t in tears if isinstance(t, Var)],
-            initial=self._initial(), input_defaults=defaults,
-            input_rates={
-                self.leaves[u.name]: self.leaves[r.name]
-                for d in self.derivations for u, r in d.input_rates.items()
-            },
-            lookup=self.variable, remarks=self._remarks(), switching=(self._switching(),),
-            quantities=by_path(self.derivations[0]), memories=self._memories(),
-            iterations=NEWTON_ITERATIONS if iterations is None else iterations,
-        )  # fmt: skip
+            self.model._name or "model",
+            Interface(
+                rates,
+                self.inputs,
+                {n: self.variable(n) for n in names},
+                self.parameters,
+                input_defaults=defaults,
+                quantities=by_path(self.derivations[0]),
+            ),
+            Program(
+                merge.definitions,
+                [t for t in tears if isinstance(t, Var)],
+                NEWTON_ITERATIONS if iterations is None else iterations,
+                input_rates={
+                    self.leaves[u.name]: self.leaves[r.name]
+                    for d in self.derivations
+                    for u, r in d.input_rates.items()
+                },
+            ),
+            Storage(self._initial(), self._memories()),
+            SwitchedModes((self._switching(),)),
+            Annotations(remarks=self._remarks(), lookup=self.variable),
+        )
 
     def _memories(self) -> dict[Var, Expr]:
         """Return what laws remember, with what it becomes in the next step: in each mode by other flows."""

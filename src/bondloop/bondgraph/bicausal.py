@@ -16,7 +16,7 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import ONE, ZERO
 from bondloop.errors import CausalityError
 from bondloop.program.expr import Expr, Var
-from bondloop.program.inverse_system import InverseSystem, invert_for
+from bondloop.program.inverse_system import invert_for
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["directions", "turned_round"]
 
 
-def turned_round(d: Derivation, system: System) -> InverseSystem:
+def turned_round(d: Derivation, system: System) -> System:
     """Find what the source-sensors that impose neither must give for what the others impose."""
     if len(d.imposed) != len(d.sought):
         raise CausalityError(
@@ -49,7 +49,7 @@ def _bicausal_nodes(d: Derivation, imposes: str) -> list[int]:
 def directions(d: Derivation, system: System) -> tuple[list[int], list[int]]:
     """Return for every bond where its effort goes and where its flow goes: 1 to the head, -1 to the tail."""
     to_head = d.causality.to_head
-    if not isinstance(system, InverseSystem):
+    if system.inversion is None:
         return list(to_head), [-way for way in to_head]
     flat = d.flat
     owner: dict[Var, int] = {}  # the node whose law gives each variable

@@ -27,6 +27,7 @@ from bondloop.errors import BondloopError, SolveError
 from bondloop.program.expr import Var, variables
 from bondloop.program.linear import SingularLoopError, check_loops, state_space
 from bondloop.program.system import System
+from bondloop.program.system_data import Interface, Program
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.causality import Causality
@@ -171,7 +172,9 @@ def cancelled(derivation: Derivation) -> list[Var]:
     outputs = {goal.name: goal for goal in goals}
     definitions = {v: e for v, e in d.definitions.items() if v not in set(d.dots.values())}
     system = System(
-        "contents", {}, given, dict(outputs), d.parameters, definitions, tears=[*d.bent, *d.tears]
+        "contents",
+        Interface({}, given, dict(outputs), d.parameters),
+        Program(definitions, [*d.bent, *d.tears]),
     )
     try:
         gains = np.abs(state_space(system, _numbers(system), at_point=True).D.toarray())

@@ -34,15 +34,16 @@ from bondloop.program.causal_order import NEWTON_ITERATIONS
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.system import System
+from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
 from bondloop.program.time_derivative import add_rates
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
-    from bondloop.program.divisor import Divisor
-    from bondloop.program.mode_check import HeldMode
     from bondloop.program.quantity import Quantity
     from bondloop.program.ranges import Range
+    from bondloop.program.switching_rules import HeldMode
+    from bondloop.program.system_data import Divisor
 
 __all__ = ["derive"]
 
@@ -107,7 +108,7 @@ class Derivation:
         self.holds: dict[int, Var] = {}  # the same of one-ports, by node
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.choices: list[Choice] = []
-        self.divisors: dict[str, Divisor] = {}
+        self.divisors: list[Divisor] = []
         self.input_names: dict[str, str] = {}
         self.input_rates: dict[Var, Var] = {}
         self.memories: dict[Var, Expr] = {}  # what laws remember, with what it becomes in the next step
@@ -183,15 +184,30 @@ class Derivation:
         flat = self.flat
         system = System(
             self.model._name or "model",
-            self.states, list(self.inputs), wanted(self, outputs), self.parameters, self.definitions,
-            tears=self.tears,
-            initial=self.initial, dots=self.dots, input_rates=self.input_rates,
-            lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
-            dependent=[flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
-            iterations=NEWTON_ITERATIONS if iterations is None else iterations,
-            input_defaults=self.inputs, divisors=self.divisors, quantities=by_path(self),
-            held_modes=held_modes, memories=self.memories,
-        )  # fmt: skip
+            Interface(
+                self.states,
+                list(self.inputs),
+                wanted(self, outputs),
+                self.parameters,
+                input_defaults=self.inputs,
+                quantities=by_path(self),
+            ),
+            Program(
+                self.definitions,
+                self.tears,
+                NEWTON_ITERATIONS if iterations is None else iterations,
+                self.dots,
+                self.input_rates,
+            ),
+            Storage(self.initial, self.memories),
+            SwitchedModes(held=held_modes),
+            Annotations(
+                [flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
+                self._remarks(),
+                self.divisors,
+                lambda path: variable_at(self, path),
+            ),
+        )
         return turned_round(self, system) if self.imposed or self.sought else system
 
     def _is_state(self, node: int) -> bool:

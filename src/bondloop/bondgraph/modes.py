@@ -16,10 +16,11 @@ from bondloop.bondgraph.switching_elements import Switching as Element
 from bondloop.bondgraph.switching_ports import RULES, SwitchingPort
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.mode_check import HeldMode
 from bondloop.program.mode_merge import folded
 from bondloop.program.schedule import loops
+from bondloop.program.switching_rules import HeldMode
 from bondloop.program.system import System
+from bondloop.program.system_data import Interface, Program
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.lookup import Outputs
@@ -217,7 +218,12 @@ def _plain_system(d: Derivation) -> System:
     """Return what is derived as a system, with all that a mode holds at zero."""
     values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
     return System(
-        "mode", d.states, list(d.inputs), {}, d.parameters,
-        {v: folded(e, values) for v, e in d.definitions.items()},
-        tears=d.tears, dots=d.dots, input_rates=d.input_rates,
-    )  # fmt: skip
+        "mode",
+        Interface(d.states, list(d.inputs), parameters=d.parameters),
+        Program(
+            {v: folded(e, values) for v, e in d.definitions.items()},
+            d.tears,
+            dots=d.dots,
+            input_rates=d.input_rates,
+        ),
+    )

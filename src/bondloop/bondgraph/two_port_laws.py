@@ -8,8 +8,8 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import TF
 from bondloop.bondgraph.laws import check_number, linear
 from bondloop.bondgraph.modulation import modulated
-from bondloop.program.divisor import Divisor
 from bondloop.program.quantity import Quantity
+from bondloop.program.system_data import Divisor
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def two_port(d: Derivation, node: int) -> None:
     e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
     gives = d._gives_effort(first, node)
     if isinstance(part, (el.MTF, el.MGY)) and (form if gives else inverse) == "div":
-        d.divisors[f"the {part.word} of {flat.path[node]}"] = Divisor(n, _remedy(flat, first, second, node))
+        d.divisors.append(Divisor(flat.path[node], part.word, n, _remedy(flat, first, second, node)))
     if flat.kind[node] == TF:
         if gives:
             d._define(e1, linear(form, n, e2))

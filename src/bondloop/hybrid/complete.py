@@ -12,8 +12,8 @@ from bondloop.errors import InputError
 from bondloop.integrate import Exact
 from bondloop.integrate.structural.base import combination
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.schedule import Assign
+from bondloop.program.system import system_from_matrices
 from bondloop.program.tick import Repeat, Step
 from bondloop.structures.matrices import Matrices
 

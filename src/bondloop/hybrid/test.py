@@ -409,7 +409,7 @@ class HybridTest(Checkable):
         outputs = list(self.reference[1]) if isinstance(self.reference, tuple) else None
         if self.ground:
             model = GroundFrame(model, list(self.ground)).moved()
-        system = prefixed(model.compile(outputs), "reference.")
+        system: System = prefixed(model.compile(outputs), "reference.")
         return with_values(system, self.values_for(system))
 
     @property

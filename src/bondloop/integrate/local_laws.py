@@ -25,7 +25,7 @@ from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign, without_loops
-from bondloop.program.system import System, is_linear
+from bondloop.program.system_data import is_linear
 from bondloop.program.tick import Product, Update
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.program.statespace import StateSpace
+    from bondloop.program.system import System
     from bondloop.program.tick import Step
 
 __all__ = ["LocalLaws", "local_laws"]

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, function, select, substitute, variables
-from bondloop.program.from_matrices import system_from_matrices
-from bondloop.program.inverse_system import InverseSystem
 from bondloop.program.kinds import describable
 from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.program.schedule import Assign
 from bondloop.program.statespace import StateSpace
-from bondloop.program.steady_result import SteadyState
-from bondloop.program.system import System
+from bondloop.program.steady import SteadyState
+from bondloop.program.system import System, system_from_matrices
 from bondloop.program.tick import Update, instantiate
 from bondloop.program.zero_dynamics import ZeroDynamics
 
@@ -25,7 +23,6 @@ __all__ = [
     "Const",
     "Context",
     "Expr",
-    "InverseSystem",
     "Op",
     "PositiveRealness",
     "StateSpace",

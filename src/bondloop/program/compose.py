@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.ranges import checked_values
-from bondloop.program.system import System
+from bondloop.program.renaming import Renaming
+from bondloop.program.system_data import SystemData, SystemPart
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Expr, Var
 
 __all__ = ["connect", "prefixed", "with_values"]
+
+S = TypeVar("S", bound=SystemData)
+P = TypeVar("P", bound=SystemPart)
 
 
 class _ElsewhereError(InputError):
@@ -44,70 +51,39 @@ def _shared(path: str, name: str) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(path), len(name)))
 
 
-def prefixed(system: System, prefix: str) -> System:
+def prefixed(system: S, prefix: str) -> S:
     """Return a copy with every path name prefixed: ``rig.`` before ``m3.v.flow``."""
     if not prefix:
         return system
-    table: dict[Var, Expr] = {}
-
-    def new(v: Var) -> Var:
-        found = table.get(v)
-        if found is None:
-            name = f"d/dt {prefix}{v.name[5:]}" if v.name.startswith("d/dt ") else prefix + v.name
-            found = table[v] = Var(name, v.range, v.quantity)
-        assert isinstance(found, Var)
-        return found
-
-    for v in (
-        *system.parameters_by_var,
-        *system.state_vars,
-        *system.input_vars,
-        *system.input_rates.values(),
-        *system.definitions,
-    ):
-        new(v)
-
-    vectors: dict[int, tuple[Expr, ...]] = {}  # the rows of a product share one
-
-    def put(e: Expr) -> Expr:
-        if isinstance(e, MatrixRow):
-            if id(e.args) not in vectors:
-                vectors[id(e.args)] = tuple(substitute(a, table) for a in e.args)
-            return e.with_args(vectors[id(e.args)])
-        return substitute(e, table)
+    rules = [rule for part in system.switching for rule in part.rules]
+    rules += [held.rule for held in system.modes.held]
+    renaming = Renaming(
+        prefix,
+        [
+            *system.parameters_by_var,
+            *system.state_vars,
+            *system.input_vars,
+            *system.input_rates.values(),
+            *system.dots.values(),
+            *system.definitions,
+            *(v for part in system.switching for v in part.own_vars),
+            *(v for rule in rules for v in (rule.mode, rule.rebound) if v is not None),
+        ],
+    )
 
     def lookup(path: str) -> Expr:
         if not path.startswith(prefix):
             raise _ElsewhereError(path, (prefix,))
         try:
-            return put(system.expression(path[len(prefix) :]))
+            return renaming.expression(system.expression(path[len(prefix) :]))
         except UnknownNameError as error:
             raise error.within(prefix) from None
 
-    switching = [part.mapped(put, new, prefix) for part in system.switching]
-    return System(
-        prefix + system.name,
-        {new(s): put(r) for s, r in zip(system.state_vars, system.rate_exprs, strict=True)},
-        [new(u) for u in system.input_vars],
-        {prefix + name: put(e) for name, e in system.output_exprs.items()},
-        {new(p): value for p, value in system.parameters_by_var.items()},
-        {new(v): put(e) for v, e in system.definitions.items()},
-        tears=[new(t) for t in system.tears if t in table],
-        initial={new(s): x for s, x in system.initial_by_var.items()},
-        dots={new(s): new(d) for s, d in system.dots.items()},
-        input_rates={new(u): new(r) for u, r in system.input_rates.items()},
-        input_defaults={new(u): system.input_defaults.get(u.name, 0.0) for u in system.input_vars},
-        lookup=lookup,
-        dependent=[prefix + d for d in system.dependent],
-        remarks=system.remarks,
-        iterations=system.iterations,
-        switching=switching,
-        memories={new(v): put(e) for v, e in system.memories.items()},
-        quantities={prefix + path: q for path, q in system.quantities.items()},
-    )
+    renamed = renaming.of(system)
+    return replace(renamed, annotations=replace(renamed.annotations, lookup=lookup))
 
 
-def with_values(system: System, values: Mapping[str, float]) -> System:
+def with_values(system: S, values: Mapping[str, float]) -> S:
     """Return the same system, over the same variables, with some parameter values replaced by name.
 
     A value outside the parameter's range is refused.
@@ -120,7 +96,7 @@ def with_values(system: System, values: Mapping[str, float]) -> System:
 
 def connect(
     name: str,
-    systems: Sequence[System],
+    systems: Sequence[S],
     links: Mapping[Var, Expr],
     outputs: Mapping[str, Expr],
     *,
@@ -128,7 +104,7 @@ def connect(
     states: Mapping[Var, Expr] | None = None,
     initial: Mapping[Var, float] | None = None,
     parameters: Mapping[Var, float | None] | None = None,
-) -> System:
+) -> S:
     """Connect systems: each linked input becomes an assignment.
 
     Parameters
@@ -148,23 +124,9 @@ def connect(
     parameters
         Further parameters with their values.
     """
-    known = {u for s in systems for u in s.input_vars}
-    for u in links:
-        if u not in known:
-            raise InputError(
-                f"{u.name} is linked but is not an input of {', '.join(s.name for s in systems)}"
-            )
+    _check_links(name, systems, links)
     first = list(inputs)
     free = [*first, *(u for s in systems for u in s.input_vars if u not in links and u not in first)]
-    merged_states = {v: r for s in systems for v, r in zip(s.state_vars, s.rate_exprs, strict=True)}
-    merged_states.update(states or {})
-    rates = {u: r for s in systems for u, r in s.input_rates.items()}
-    linked_rates = [u.name for u in rates if u in links]
-    if linked_rates:
-        raise InputError(
-            f"{name}: the rate of {', '.join(linked_rates)} is needed inside, so it cannot be driven by "
-            "another part"
-        )
 
     def lookup(path: str) -> Expr:
         errors: list[InputError] = []
@@ -175,25 +137,57 @@ def connect(
                 errors.append(e)
         raise _nearest(path, errors)
 
-    return System(
-        name,
-        merged_states,
-        free,
-        outputs,
-        {**{p: v for s in systems for p, v in s.parameters_by_var.items()}, **(parameters or {})},
-        {**{v: e for s in systems for v, e in s.definitions.items()}, **links},
-        tears=[t for s in systems for t in s.tears],
-        initial={**{v: x for s in systems for v, x in s.initial_by_var.items()}, **(initial or {})},
-        dots={v: d for s in systems for v, d in s.dots.items()},
-        input_rates=rates,
-        input_defaults={
-            u: d for s in systems for u in s.input_vars if (d := s.input_defaults.get(u.name, 0.0))
-        },
-        lookup=lookup,
-        dependent=[d for s in systems for d in s.dependent],
-        remarks=[r for s in systems for r in s.remarks],
-        iterations=max((s.iterations for s in systems), default=12),
-        switching=[part for s in systems for part in s.switching],
-        memories={v: e for s in systems for v, e in s.memories.items()},
-        quantities={path: q for s in systems for path, q in s.quantities.items()},
+    interface, program = _joined([s.interface for s in systems]), _joined([s.program for s in systems])
+    storage = _joined([s.storage for s in systems])
+    return replace(
+        systems[0],
+        name=name,
+        interface=replace(
+            interface,
+            states={**interface.states, **(states or {})},
+            inputs=free,
+            outputs=outputs,
+            parameters={**interface.parameters, **(parameters or {})},
+            input_defaults={u: x for u, x in interface.input_defaults.items() if u not in links},
+        ),
+        program=replace(program, definitions={**program.definitions, **links}),
+        storage=replace(storage, initial={**storage.initial, **(initial or {})}),
+        modes=_joined([s.modes for s in systems]),
+        annotations=replace(_joined([s.annotations for s in systems]), lookup=lookup),
+        inversion=None,
     )
+
+
+def _check_links(name: str, systems: Sequence[SystemData], links: Mapping[Var, Expr]) -> None:
+    """Refuse a link to what is no input, or to an input whose rate is needed."""
+    known = {u for s in systems for u in s.input_vars}
+    for u in links:
+        if u not in known:
+            raise InputError(
+                f"{u.name} is linked but is not an input of {', '.join(s.name for s in systems)}"
+            )
+    linked_rates = [u.name for s in systems for u in s.input_rates if u in links]
+    if linked_rates:
+        raise InputError(
+            f"{name}: the rate of {', '.join(linked_rates)} is needed inside, so it cannot be driven by "
+            "another part"
+        )
+
+
+def _joined(parts: Sequence[P]) -> P:
+    """Return one part of several systems as that of the whole, field by field."""
+    of_all = {f.name: [getattr(p, f.name) for p in parts] for f in fields(parts[0])}
+    return replace(parts[0], **{name: _union(name, values) for name, values in of_all.items()})
+
+
+def _union(name: str, values: Sequence[Any]) -> Any:
+    """Return tables and rows one after the other, and of numbers the largest."""
+    if all(isinstance(value, Mapping) for value in values):
+        return {k: v for value in values for k, v in value.items()}
+    if all(isinstance(value, tuple) for value in values):
+        return tuple(v for value in values for v in value)
+    if all(isinstance(value, int) for value in values):
+        return max(values)
+    if name == "lookup":
+        return None  # the whole looks in each of its parts
+    raise TypeError(f"{name}: expected tables, rows or whole numbers; found {type(values[0]).__name__}")

@@ -18,12 +18,12 @@ from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix
 if TYPE_CHECKING:
     from bondloop.program.schedule import Loop
     from bondloop.program.sympy_bridge import Symbols
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["Descriptor", "has_rates", "moves", "rate_rows"]
 
 
-def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
+def rate_rows(system: SystemData) -> list[tuple[Expr, Expr | None]]:
     """Return for every state an expression of its rate and, or None, what the rate is multiplied by.
 
     A rate that appears in the program by name is an unknown: its definition is the row. That of an inertia
@@ -64,7 +64,7 @@ class _Implicit:
     masses: list[float]
 
 
-def _products(system: System, number: VectorNumbers) -> dict[tuple[int, int], _Implicit]:
+def _products(system: SystemData, number: VectorNumbers) -> dict[tuple[int, int], _Implicit]:
     """Return the products whose results are the rates of states, all of them, so that E can take ``left``."""
     from scipy import sparse
 
@@ -91,13 +91,13 @@ def _products(system: System, number: VectorNumbers) -> dict[tuple[int, int], _I
     return result
 
 
-def has_rates(system: System, loop: Loop) -> bool:
+def has_rates(system: SystemData, loop: Loop) -> bool:
     """Whether rates of states are among the unknowns of a loop, or on the way round it."""
     dots = set(system.dots.values())
     return any(v in dots for v in (*loop.tears, *(a.target for a in loop.body)))
 
 
-def moves(system: System, loop: Loop) -> bool:
+def moves(system: SystemData, loop: Loop) -> bool:
     """Whether the coefficients of a loop change with the states: a lever that turns."""
     fixed = {*system.parameters_by_var, *(a.target for a in loop.tangents)}
     slopes = [*(a.expr for a in loop.tangents), *(e for row in loop.jacobian for e in row)]
@@ -124,7 +124,7 @@ class Descriptor:
         The states, then the unknowns of loops that stay.
     """
 
-    def __init__(self, system: System, symbol: Symbols, open_loops: bool = False) -> None:
+    def __init__(self, system: SystemData, symbol: Symbols, open_loops: bool = False) -> None:
         self.system, self.symbol = system, symbol
         self.dots = dict(system.dots)
         named = set(self.dots.values())

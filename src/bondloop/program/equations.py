@@ -14,13 +14,15 @@ from bondloop.program.descriptor import has_rates
 from bondloop.program.expr import Op, Var
 from bondloop.program.latex_names import latex_names
 from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
+from bondloop.program.notes import notes
 from bondloop.program.schedule import Assign
+from bondloop.program.symbolic import Symbolic
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
     from bondloop.program.expansion import Expansion
     from bondloop.program.expr import Expr
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["Equations", "equations"]
 
@@ -117,18 +119,28 @@ def _sum(
     return total.removeprefix(" + ") if total.startswith(" + ") else "-" + total.removeprefix(" - ")
 
 
-def equations(system: System, form: str) -> Equations:
-    """Return a system's equations in state, descriptor or causal form."""
-    if form == "causal":
+def equations(system: SystemData, form: str = "state", symbolic: Symbolic | None = None) -> Equations:
+    """Return a system's equations.
+
+    Parameters
+    ----------
+    system
+        The system.
+    form
+        ``"state"``, ``"descriptor"`` or ``"causal"``; see `System.equations`.
+    symbolic
+        Its symbolic reading, where there is one already.
+    """
+    if form == "causal" or (form == "state" and _endless(system)):
         return _causal(system)
     if form == "state":
-        return _causal(system) if _endless(system) else _state(system)
+        return _state(symbolic or Symbolic(system))
     if form == "descriptor":
-        return _descriptor(system)
+        return _descriptor(symbolic or Symbolic(system))
     raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
 
 
-def _endless(system: System) -> bool:
+def _endless(system: SystemData) -> bool:
     """Whether equations that are not linear would be too long to write out: laws use parts many times."""
     if system.is_linear:
         return False
@@ -145,10 +157,10 @@ def _endless(system: System) -> bool:
     return max(map(length, [*system.rate_exprs, *system.output_exprs.values()]), default=0.0) > LONGEST
 
 
-def _state(system: System) -> Equations:
-    expansion = system.symbolic.expansion
+def _state(symbolic: Symbolic) -> Equations:
+    system, expansion = symbolic.system, symbolic.expansion
     if any(has_rates(system, loop) for loop in expansion.kept):
-        return _descriptor(system)
+        return _descriptor(symbolic)
     lefts: list[Left] = [*(f"d/dt {name}" for name in system.states), *system.outputs]
     rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
     # A rate that a product of matrices gives has its line there.
@@ -157,11 +169,11 @@ def _state(system: System) -> Equations:
     return _table(system, [a for a, _ in lines], [b for _, b in lines], expansion)
 
 
-def _descriptor(system: System) -> Equations:
+def _descriptor(symbolic: Symbolic) -> Equations:
     """E(x) dx/dt = f(x, u): the rates are not solved for; long entries of E get a line of their own."""
     import sympy as sp
 
-    form = system.symbolic.descriptor
+    system, form = symbolic.system, symbolic.descriptor
     rates = [f"d/dt {name}" for name in system.states]
     lefts: list[Left] = []
     entries: dict[str, Any] = {}
@@ -179,7 +191,7 @@ def _descriptor(system: System) -> Equations:
     return _table(system, lefts, rights, form.expansion)
 
 
-def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[Any]:
+def _expanded(system: SystemData, expansion: Expansion, goals: list[Expr]) -> list[Any]:
     """Right sides; of a linear system as sums of coefficients times states, inputs and unknowns."""
     import sympy as sp
 
@@ -201,7 +213,7 @@ def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[A
     ]
 
 
-def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
+def _table(system: SystemData, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
     """Put the equations of the unknowns that stay below the others."""
     tears = {t for loop in expansion.kept for t in loop.tears}
     for left, right in _matrix_lines(expansion.unknowns):
@@ -214,7 +226,7 @@ def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expa
     return Equations(
         tuple((_sum(a, str), str(b)) for a, b in zip(lefts, rights, strict=True)),
         tuple(zip(lefts, rights, strict=True)),
-        tuple(system.notes),
+        tuple(notes(system)),
     )
 
 
@@ -251,7 +263,7 @@ def vector_name(names: Sequence[str]) -> str:
     return plain.pop() if len(plain) == 1 else f"({names[0]} ... {names[-1]})"
 
 
-def _causal(system: System) -> Equations:
+def _causal(system: SystemData) -> Equations:
     symbol = Symbols()
     rows: list[tuple[str, Any]] = []
     lines: dict[int, tuple[Left, Any]] = {}
@@ -272,5 +284,5 @@ def _causal(system: System) -> Equations:
         tuple(
             lines[i] if i in lines else (left, to_sympy(expr, symbol)) for i, (left, expr) in enumerate(rows)
         ),
-        tuple(system.notes),
+        tuple(notes(system)),
     )

@@ -9,29 +9,24 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.kinds import describable, family_word
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 from bondloop.program.quantity import Quantity
+from bondloop.program.system_data import Interface, Program, SystemData
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.program.statespace import StateSpace
-    from bondloop.program.system import System
 
     Pair: TypeAlias = tuple[sparse.csr_array[np.float64], sparse.csr_array[np.float64]]
 
 ENTRIES = 64
 """Most entries of matrices that become parameters of their own."""
 
-__all__ = ["system_from_control", "system_from_matrices", "system_from_state_space"]
+__all__ = ["control_system", "matrix_system", "space_system"]
 
 
-family_word("System", "system")
-
-
-@describable("system", "from_matrices")
-def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
+def matrix_system(  # noqa: PLR0913 - four matrices, and what they mean
     A: Any,
     B: Any,
     C: Any,
@@ -42,26 +37,9 @@ def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
     outputs: list[str] | None = None,
     units: Mapping[str, str] | None = None,
     name: str = "system",
-) -> System:
-    """Return a system from dense or sparse matrices.
-
-    Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than `ENTRIES`
-    stay as they are, products of matrices.
-
-    Parameters
-    ----------
-    A, B, C, D
-        Matrices of dx/dt = A x + B u, y = C x + D u.
-    states, inputs, outputs
-        Names; x[0], u[0], y[0] and so on where none are given.
-    units
-        SI units by name, of those that have one: ``{"tip.velocity": "m/s"}``; for records and figures.
-    name
-        Of the system.
-    """
+) -> SystemData:
+    """Return a system from matrices; arguments as of `bondloop.program.system.system_from_matrices`."""
     from scipy import sparse
-
-    from bondloop.program.system import System
 
     A, B, C, D = (sparse.csr_array(M if hasattr(M, "tocsr") else np.atleast_2d(M)) for M in (A, B, C, D))
     n, m, k = A.shape[0], B.shape[1], C.shape[0]
@@ -102,7 +80,7 @@ def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
         return _of_products(name, ((A, B), (C, D)), x, u, y, measured)
     rates, outs = rows(A, "A", B, "B"), rows(C, "C", D, "D")
     changes, results = dict(zip(x, rates, strict=True)), dict(zip(y, outs, strict=True))
-    return System(name, changes, u, results, parameters, {}, quantities=measured)
+    return SystemData(name, Interface(changes, u, results, parameters, quantities=measured))
 
 
 def _of_products(
@@ -112,11 +90,9 @@ def _of_products(
     u: list[Var],
     y: list[str],
     measured: Mapping[str, Quantity],
-) -> System:
+) -> SystemData:
     """Return the system whose rates and outputs are the rows of two products."""
     from scipy import sparse
-
-    from bondloop.program.system import System
 
     rates = [Var(f"{v.name}.rate") for v in x]
     outputs = [Var(f"{path}.value") for path in y]
@@ -125,19 +101,35 @@ def _of_products(
         matrix = ConstantMatrix(sparse.csr_array(sparse.hstack(pair)), f"[{letters}]")
         definitions.update({v: MatrixRow(matrix, i, (*x, *u)) for i, v in enumerate(targets)})
     changes, results = dict(zip(x, rates, strict=True)), dict(zip(y, outputs, strict=True))
-    return System(name, changes, u, results, {}, definitions, quantities=measured)
+    return SystemData(name, Interface(changes, u, results, quantities=measured), Program(definitions))
 
 
-def system_from_state_space(space: StateSpace, name: str = "system") -> System:
-    """Return a system from a named state space."""
+def space_system(space: StateSpace, name: str = "system") -> SystemData:
+    """Return the system of a named state space.
+
+    Parameters
+    ----------
+    space
+        Its matrices, in continuous time.
+    name
+        Of the system.
+    """
     s = space.explicit()
-    return system_from_matrices(
+    return matrix_system(
         s.A, s.B, s.C, s.D, states=list(s.states), inputs=list(s.inputs), outputs=list(s.outputs), name=name
     )
 
 
-def system_from_control(plant: Any, name: str | None = None) -> System:
-    """Return a system from a continuous-time python-control object, keeping its names."""
+def control_system(plant: Any, name: str | None = None) -> SystemData:
+    """Return the system of a continuous-time python-control object, with its names.
+
+    Parameters
+    ----------
+    plant
+        A ``StateSpace`` or ``TransferFunction``. One with a sample period is refused.
+    name
+        Of the system; by default the plant's own.
+    """
     try:
         import control
     except ImportError:
@@ -151,7 +143,7 @@ def system_from_control(plant: Any, name: str | None = None) -> System:
     inputs, outputs = (
         [paths.get(n, n) for n in labels] for labels in (space.input_labels, space.output_labels)
     )
-    return system_from_matrices(
+    return matrix_system(
         space.A, space.B, space.C, space.D, states=list(space.state_labels), inputs=inputs, outputs=outputs,
         name=name or space.name or "system",
     )  # fmt: skip

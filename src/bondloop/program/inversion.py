@@ -20,32 +20,14 @@ from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.generic_point import GenericPoint, reach
 from bondloop.program.merging import merged
 from bondloop.program.needed_rates import NeededRates
+from bondloop.program.system_data import Turn
 from bondloop.program.time_derivative import add_rates, rate_variable
 from bondloop.program.turning import path_between, turn_round
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["Inverse", "Turn", "invert"]
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One equation turned round.
-
-    Attributes
-    ----------
-    output
-        Number of the output it serves.
-    storage
-        The state whose rate is the equation; None where it is the output's own.
-    path
-        The variables whose definitions changed, from the equation to the command or state that it gives.
-    """
-
-    output: int
-    storage: Var | None
-    path: tuple[Var, ...]
+__all__ = ["Inverse", "invert"]
 
 
 @dataclass(frozen=True)
@@ -80,11 +62,11 @@ class Inverse:
 
 
 def invert(  # noqa: PLR0913 - two systems, and how they are joined
-    plant: System,
+    plant: SystemData,
     commands: Sequence[Var],
     outputs: Sequence[Expr],
     imposed: Sequence[Expr],
-    imposing: System,
+    imposing: SystemData,
     links: Mapping[Var, Expr],
     *,
     measured: Sequence[Var] = (),
@@ -120,9 +102,9 @@ def invert(  # noqa: PLR0913 - two systems, and how they are joined
 class _Inversion:
     def __init__(
         self,
-        plant: System,
+        plant: SystemData,
         commands: Sequence[Var],
-        imposing: System,
+        imposing: SystemData,
         links: Mapping[Var, Expr],
         measured: Sequence[Var],
         all_rates: bool,

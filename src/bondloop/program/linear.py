@@ -22,19 +22,22 @@ from bondloop.program.expr import Expr, Op, Var, evaluate, shortened
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
+from bondloop.program.system_data import is_linear
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
     from bondloop.program.solving import Compressed
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = [
     "NonlinearError",
     "SingularLoopError",
     "check_loops",
+    "linearised",
     "nilpotent_solve",
+    "numeric",
     "state_space",
     "with_tears",
 ]
@@ -154,8 +157,6 @@ class _Rows:
         self.v.append(value)
 
     def _general(self, row: int, expr: Expr) -> None:
-        from bondloop.program.system import is_linear
-
         if not self.at_point and not is_linear(expr, self.values):
             raise NonlinearError(
                 f"the model is nonlinear: '{shortened(expr)}'; "
@@ -181,7 +182,7 @@ class _Rows:
         return sparse.coo_array((v, (i, j)), shape=shape).tocsr()
 
 
-def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> StateSpace:
+def state_space(system: SystemData, values: dict[Var, float], *, at_point: bool) -> StateSpace:
     """Eliminate everything but states, inputs and their rates.
 
     Rates that others need are in E. Where a loop leaves something open as long as these rates are given (a
@@ -208,7 +209,51 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
         raise
 
 
-def check_loops(system: System, values: dict[Var, float]) -> None:
+def numeric(system: SystemData, values: Mapping[str, float] | None = None) -> StateSpace:
+    """Return the sparse matrices of a linear system; of any other there are none without a point.
+
+    Parameters
+    ----------
+    system
+        What is linear.
+    values
+        Parameter values that replace the model's own.
+    """
+    system.refuse_switching("matrices without a point")
+    return state_space(system, system.values(values), at_point=False)
+
+
+def linearised(
+    system: SystemData,
+    states: Mapping[str, float] | ArrayLike | None = None,
+    inputs: Mapping[str, float] | ArrayLike | None = None,
+    values: Mapping[str, float] | None = None,
+) -> StateSpace:
+    """Return the sparse matrices of a system that does not switch at an operating point.
+
+    Parameters
+    ----------
+    system
+        What to linearise.
+    states, inputs
+        By name, the others as the model starts or gives them; or a full vector.
+    values
+        Parameter values that replace the model's own.
+    """
+    numbers = system.values(values)
+    x, u = system.initial(states), system.operating_inputs(inputs)
+    if not system.is_linear:
+        result = system.definition_values(
+            x.tolist(), u.tolist(), [0.0] * len(system.input_rates), list(numbers.values())
+        )
+        numbers = {**numbers, **dict(zip(system.definitions, result, strict=True))}
+        numbers.update(zip(system.state_vars, x.tolist(), strict=True))
+        numbers.update(zip(system.input_vars, u.tolist(), strict=True))
+        numbers.update(dict.fromkeys(system.input_rates.values(), 0.0))
+    return state_space(system, numbers, at_point=True)
+
+
+def check_loops(system: SystemData, values: dict[Var, float]) -> None:
     """Raise a `SingularLoopError` where a loop has no unique solution, the rates that others need given."""
     body = _Body(system, values, at_point=True)
     if body.tears:
@@ -218,7 +263,7 @@ def check_loops(system: System, values: dict[Var, float]) -> None:
 class _Body:
     """The assignments at a point, in terms of what is given: states, inputs, rates; and the loops in them."""
 
-    def __init__(self, system: System, values: dict[Var, float], at_point: bool) -> None:
+    def __init__(self, system: SystemData, values: dict[Var, float], at_point: bool) -> None:
         dots = list(system.dots.values())
         is_dot = set(dots)
         self.names = [v for v in system.definitions if v not in is_dot]
@@ -247,7 +292,7 @@ class _Body:
         return with_tears(Y, tears, self.head, [self.names[t].name for t in tears])
 
 
-def _with_rates_in_E(system: System, values: dict[Var, float], at_point: bool) -> StateSpace:
+def _with_rates_in_E(system: SystemData, values: dict[Var, float], at_point: bool) -> StateSpace:
     """Return the state space with the rates that others need in E."""
     body = _Body(system, values, at_point)
     n_x, n_u, n_r = len(system.state_vars), len(system.input_vars), len(system.input_rates)

@@ -11,7 +11,7 @@ from bondloop.program.switching_rules import StopRule
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Var
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["check_gaps", "constant", "mode_at", "starting_states"]
 
@@ -82,7 +82,7 @@ def check_gaps(run: Settling, x: list[float], t: float = 0.0) -> None:
             )
 
 
-def starting_states(system: System) -> dict[Var, float]:
+def starting_states(system: SystemData) -> dict[Var, float]:
     """Return the states at which a tick of a system starts, stops that are pressed then closed.
 
     Inputs count as the model says, or as zero; the first tick opens a stop that they pull at.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import ModeWarning, SolveError
@@ -15,46 +14,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.program.switching_rules import Rule
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["HeldMode", "warn_of_mode"]
+__all__ = ["warn_of_mode"]
 
 SLACK = 1e-9
 """What counts as zero, as a share of the terms: a steady state is not known better."""
 
 
-@dataclass(frozen=True)
-class HeldMode:
-    """An element that switches, held in one mode.
-
-    Attributes
-    ----------
-    rule
-        What it reads, and when it would change.
-    mode
-        The number of the mode.
-    """
-
-    rule: Rule
-    mode: int
-
-    @property
-    def words(self) -> str:
-        """The element and its mode: ``stop closed``."""
-        return f"{self.rule.path} {self.rule.words[self.mode]}"
-
-
 def warn_of_mode(
-    system: System,
+    system: SystemData,
     x: NDArray[np.float64],
     inputs: Mapping[str, float] | None,
     values: Mapping[str, float] | None,
 ) -> None:
     """Say so where a system of one mode rests where that mode does not hold."""
-    if not system.held_modes:
+    if not system.modes.held:
         return
-    goals = [g for held in system.held_modes for g in (held.rule.effort, held.rule.flow, *held.rule.terms)]
+    goals = [g for held in system.modes.held for g in (held.rule.effort, held.rule.flow, *held.rule.terms)]
     statements = system.schedule(goals)
     groups = [
         system.state_vars,
@@ -75,7 +52,7 @@ def warn_of_mode(
     except SolveError:
         return  # what acts on an element cannot be computed here
     reasons, first = [], 0
-    for held in system.held_modes:
+    for held in system.modes.held:
         count = 2 + len(held.rule.terms)
         of_rule = seen[first : first + count]
         slack = [SLACK * size for size in sizes[first : first + count]]

@@ -1,4 +1,4 @@
-"""A system that switches as an ordinary one: the equations of the mode that holds at a point."""
+"""Linearisation at a point: a system that switches by the equations of the mode that holds there."""
 
 from __future__ import annotations
 
@@ -9,41 +9,84 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.linear import linearised, numeric
 from bondloop.program.mode_at_point import constant, mode_at
 from bondloop.program.mode_merge import folded
 from bondloop.program.settling import Settling
 from bondloop.program.switching_rules import StopRule
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from bondloop.program.statespace import StateSpace
     from bondloop.program.switching_functions import Key
     from bondloop.program.switching_rules import Rule
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["linearised_mode", "mode_words", "system_in_mode", "without_idle"]
+__all__ = ["linearise", "local_space", "mode_words", "system_in_mode", "without_idle"]
 
 WINDOW = 1e-8
 """Seconds within which events are one instant where there is but one instant."""
 
 
-def linearised_mode(
-    system: System,
+def linearise(
+    system: SystemData,
+    states: Mapping[str, float] | ArrayLike | None = None,
+    inputs: Mapping[str, float] | ArrayLike | None = None,
+    values: Mapping[str, float] | None = None,
+    modes: Mapping[str, int | str] | None = None,
+) -> StateSpace:
+    """Return sparse E, A, B, C, D at an operating point; of what switches, in the mode that holds there.
+
+    Parameters
+    ----------
+    system
+        What to linearise.
+    states, inputs
+        By name, the others as the model starts or gives them; or a full vector. Modes among the states are
+        where the search for those in force starts.
+    values
+        Parameter values that replace the model's own.
+    modes
+        By path of every element that switches, its mode; they are then taken whether or not they hold.
+    """
+    if system.switching:
+        return _linearised_mode(
+            system,
+            system.initial(states).tolist(),
+            system.operating_inputs(inputs).tolist(),
+            system.values(values),
+            modes,
+        )
+    if modes is not None:
+        raise InputError(f"{system.name} has no elements that switch; modes are for models that have")
+    return linearised(system, states, inputs, values)
+
+
+def local_space(
+    system: SystemData,
+    states: Mapping[str, float] | ArrayLike | None = None,
+    inputs: Mapping[str, float] | ArrayLike | None = None,
+    values: Mapping[str, float] | None = None,
+) -> StateSpace:
+    """Return the matrices of a linear system, and of any other those at an operating point.
+
+    Parameters
+    ----------
+    system, states, inputs, values
+        As for `linearise`.
+    """
+    return numeric(system, values) if system.is_linear else linearise(system, states, inputs, values)
+
+
+def _linearised_mode(
+    system: SystemData,
     states: list[float],
     inputs: list[float],
     parameters: Mapping[Var, float],
     modes: Mapping[str, int | str] | None,
 ) -> StateSpace:
-    """Return a system that switches linearised at a point, in the mode that holds there or in another.
-
-    Parameters
-    ----------
-    system
-        What switches.
-    states, inputs, parameters
-        The point; modes among the states are where the search for those in force starts.
-    modes
-        By path of every element that switches, its mode; they are then taken whether or not they hold.
-    """
+    """Return a system that switches linearised at a point, in the mode that holds there or in another."""
     signals = [partial(constant, value) for value in inputs]
     still = [partial(constant, 0.0) for _ in system.input_rates]
     run = Settling(system, signals, still, list(parameters.values()), WINDOW)
@@ -56,11 +99,13 @@ def linearised_mode(
     mode, places = system_in_mode(system, key)
     mode, kept = without_idle(mode, run.rules.rules)
     places = [places[i] for i in kept]
-    space = mode.linearise([x[i] for i in places], inputs, {v.name: value for v, value in parameters.items()})
+    space = linearised(
+        mode, [x[i] for i in places], inputs, {v.name: value for v, value in parameters.items()}
+    )
     return replace(space, mode=mode_words(run.rules.rules, key))
 
 
-def without_idle(mode: System, rules: Sequence[Rule]) -> tuple[System, list[int]]:
+def without_idle(mode: SystemData, rules: Sequence[Rule]) -> tuple[SystemData, list[int]]:
     """Leave out displacements that only a stop's own rule reads: they act on nothing in one mode.
 
     Returns also the places of the states that are kept.
@@ -81,7 +126,7 @@ def mode_words(rules: Sequence[Rule], modes: Key) -> str:
     return ", ".join(f"{r.path} {r.words[round(m)]}" for r, m in zip(rules, modes, strict=True))
 
 
-def _numbers(system: System, rules: Sequence[Rule], modes: Mapping[str, int | str]) -> Key:
+def _numbers(system: SystemData, rules: Sequence[Rule], modes: Mapping[str, int | str]) -> Key:
     paths = [rule.path for rule in rules]
     for path in modes:
         if path not in paths:
@@ -109,7 +154,7 @@ def _numbers(system: System, rules: Sequence[Rule], modes: Mapping[str, int | st
     return tuple(numbers)
 
 
-def system_in_mode(system: System, modes: Key) -> tuple[System, list[int]]:
+def system_in_mode(system: SystemData, modes: Key) -> tuple[SystemData, list[int]]:
     """Return the equations of one mode, and the places of its states among those of the system.
 
     The modes are constants then, and storages that follow from others are no states.

@@ -17,12 +17,12 @@ from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update, instantiate
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["remember"]
 
 
-def remember(system: System, now: Mapping[Var, Expr]) -> tuple[list[Step], dict[Var, Expr]]:
+def remember(system: SystemData, now: Mapping[Var, Expr]) -> tuple[list[Step], dict[Var, Expr]]:
     """Return the statements that renew what a system remembers, at the beginning of a step.
 
     Parameters

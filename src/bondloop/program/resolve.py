@@ -26,7 +26,7 @@ from bondloop.program.tick import Repeat, Step, Update, instantiate, is_trivial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["CHANGES", "MARK", "MOST_TRIED", "passes", "resolve"]
 
@@ -42,7 +42,7 @@ MOST_TRIED = 1024
 """Combinations of modes that are tried at a sample."""
 
 
-def passes(system: System) -> int:
+def passes(system: SystemData) -> int:
     """Return how many passes a tick makes by the rules: four, two for every element, three for every blow."""
     rules = switching_rules(system)
     return 4 + 2 * len(rules) + 3 * sum(rule.rebound is not None for rule in rules)
@@ -51,7 +51,7 @@ def passes(system: System) -> int:
 class _Passes:
     """Statements that find the modes: those before the passes, and those of one pass."""
 
-    def __init__(self, system: System, inputs: Mapping[Var, Expr], window: float) -> None:
+    def __init__(self, system: SystemData, inputs: Mapping[Var, Expr], window: float) -> None:
         self.system, self.inputs, self.window = system, inputs, Const(window)
         self.rules = switching_rules(system)
         self.states = [v for part in system.switching for v in part.after]
@@ -237,12 +237,14 @@ def _next(mode: Expr, modes: Sequence[int]) -> Expr:
     return result
 
 
-def combinations(system: System) -> int:
+def combinations(system: SystemData) -> int:
     """Return how many combinations of modes a search tries, where the passes did not find one."""
     return min(math.prod(len(r.words) for r in switching_rules(system)), MOST_TRIED)
 
 
-def resolve(system: System, inputs: Mapping[Var, Expr], period: float) -> tuple[list[Step], dict[Var, Expr]]:
+def resolve(
+    system: SystemData, inputs: Mapping[Var, Expr], period: float
+) -> tuple[list[Step], dict[Var, Expr]]:
     """Return the statements that find the modes of a system at the beginning of a step, and make the jumps.
 
     Parameters

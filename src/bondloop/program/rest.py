@@ -1,4 +1,4 @@
-"""Where a system that is not linear comes to rest."""
+"""Where a system of one mode comes to rest: one that is linear by projection, any other followed in time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import SolveError
+from bondloop.program.linear import linearised, numeric
 from bondloop.program.null_space import equilibrated, left_null, null, solved
-from bondloop.program.solving import factorised
+from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["CLOSE", "Rest"]
+__all__ = ["DENSE", "rest_of", "state_units"]
+
+DENSE = 300
+"""States from which a sparse solve is tried first."""
+
+CHAIN = 4
+"""Longest chain of integrators that is looked for."""
 
 CLOSE = 1e-9
 """Rates against the terms that they are made of, at which nothing changes."""
@@ -46,6 +53,91 @@ ROUNDS = 12
 """How often a motion is followed for as long as the slowest decay asks for."""
 
 
+def rest_of(
+    system: SystemData,
+    inputs: Mapping[str, float] | None,
+    values: Mapping[str, float] | None,
+    x0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return where a system that does not switch comes to rest; arguments as for `steady_state`."""
+    if system.is_linear:
+        return _linear(system, system.operating_inputs(inputs), values, x0)
+    return Rest(system, inputs, values, x0).found()
+
+
+def _linear(
+    system: SystemData,
+    u: NDArray[np.float64],
+    values: Mapping[str, float] | None,
+    x0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return where a linear system rests: x - x0 has no part in what is conserved."""
+    space = numeric(system, values)
+    if len(x0) > DENSE:
+        try:
+            return np.asarray(-factorised(space.A)(space.B @ u), dtype=float)
+        except SingularError:
+            pass
+    solve = factorised(space.E)
+    A, b = solve(space.A), solve(space.B @ u)
+    # Pascals beside metres: from here on each state is counted in a unit in which it is of the others' size.
+    balance, A = state_units(A)
+    x0, b = x0 / balance, b / balance
+    particular = -solved(A, b)
+    # What is left over cannot be balanced; what is less than rounding of the terms is nothing.
+    left = A @ particular + b
+    # A state that should be zero is rounding of the others, each counted in a unit of its own.
+    unit = equilibrated(A)[2]
+    rounding = unit * np.abs(particular / unit).max(initial=0.0)
+    terms = np.abs(A) @ (CLOSE * np.abs(particular) + 1e-12 * rounding) + CLOSE * np.abs(b)
+    if np.any(np.abs(left) > terms):
+        raise SolveError(_moving(system, left, terms))
+    R = null(A)
+    if not R.shape[1]:
+        return balance * particular
+    away = x0 - particular
+    # Where integrators stand in a row, what the first one holds carries the second one away.
+    L, power = left_null(A), A
+    for _ in range(CHAIN):
+        power = power @ A
+        more = left_null(power)
+        if more.shape[1] <= L.shape[1]:
+            break
+        L = more
+    share = np.linalg.lstsq(L.T @ R, L.T @ away, rcond=1e-12)[0]
+    missed = L.T @ (away - R @ share)
+    size = np.abs(L.T) @ (np.abs(x0) + np.abs(particular))
+    if np.any(np.abs(missed) > CLOSE * size):
+        drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
+        raise SolveError(_moving(system, drift, CLOSE * np.abs(drift).max(initial=0.0)))
+    return np.asarray(balance * (particular + R @ share), dtype=float)
+
+
+def state_units(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return units of the states in which rows and columns are of like sizes, and the matrix in them.
+
+    >>> import numpy as np
+    >>> unit, A = state_units(np.array([[-1.0, 1e-6], [1e6, -1.0]]))
+    >>> bool(np.abs(A).max() < 2), bool(np.allclose(unit[:, None] * A / unit, [[-1.0, 1e-6], [1e6, -1.0]]))
+    (True, True)
+    """
+    from scipy.linalg import matrix_balance
+
+    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
+        balanced, scales = matrix_balance(A, permute=False, separate=True)
+    return np.asarray(scales[0], dtype=float), np.asarray(balanced, dtype=float)
+
+
+def _moving(system: SystemData, rates: NDArray[np.float64], tolerance: NDArray[np.float64] | float) -> str:
+    """Say what does not come to rest."""
+    bound = np.broadcast_to(tolerance, rates.shape)
+    worst = [system.states[i] for i in np.argsort(-np.abs(rates))[:4] if abs(rates[i]) > bound[i]]
+    return (
+        f"no steady state found: {', '.join(worst)} {'keeps' if len(worst) == 1 else 'keep'} changing with "
+        "these inputs; check whether the system can come to rest, or give another start with initial={...}"
+    )
+
+
 class Rest:
     """The steady state of one system that the motion from a start leads to.
 
@@ -59,7 +151,7 @@ class Rest:
 
     def __init__(
         self,
-        system: System,
+        system: SystemData,
         inputs: Mapping[str, float] | None,
         values: Mapping[str, float] | None,
         start: NDArray[np.float64],
@@ -84,7 +176,7 @@ class Rest:
 
     def _linearised(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d(dx/dt)/dx, and the size of what the inputs add to each rate."""
-        local = self.system.linearise(x, self._u, self.given)
+        local = linearised(self.system, x, self._u, self.given)
         solve = factorised(local.E)
         return solve(local.A), np.abs(solve(local.B)) @ np.abs(self._u)
 

@@ -8,22 +8,32 @@ Loops need no special care: the companions of a loop form a linear loop of their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.quantity import Quantity
+from bondloop.program.system_data import SystemData
 from bondloop.units import multiplied
-
-if TYPE_CHECKING:
-    from bondloop.program.system import System
 
 __all__ = ["sensitivity_system"]
 
+S = TypeVar("S", bound=SystemData)
 
-def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
-    """Return the system with its sensitivities as further states and outputs."""
+
+def sensitivity_system(system: S, parameters: Sequence[str]) -> S:
+    """Return the system with its sensitivities as further states and outputs.
+
+    Parameters
+    ----------
+    system
+        What does not switch and remembers nothing.
+    parameters
+        Their names; an unknown one is refused.
+    """
+    system.refuse_switching("sensitivities")
+    system.refuse_memory("a sensitivity")
     by_name = {v.name: v for v in system.parameters_by_var}
     states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
     outputs = dict(system.output_exprs)
@@ -77,7 +87,7 @@ def _ratio(v: Var, parameter: Var) -> Quantity | None:
     return Quantity(f"{over.name} per {under.name}", multiplied(over.unit, under.unit, -1))
 
 
-def _affected(system: System, parameter: Var) -> set[Var]:
+def _affected(system: SystemData, parameter: Var) -> set[Var]:
     """Return the assigned variables that depend on a state or on the parameter."""
     users: dict[Var, list[Var]] = {}
     for target, expr in system.definitions.items():

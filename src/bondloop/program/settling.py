@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["Settled", "Settling"]
 
@@ -50,7 +50,7 @@ class Settling:
 
     def __init__(
         self,
-        system: System,
+        system: SystemData,
         signals: Sequence[Callable[[float], float]],
         rate_signals: Sequence[Callable[[float], float]],
         parameters: list[float],

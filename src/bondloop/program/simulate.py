@@ -16,6 +16,8 @@ from bondloop.program.signals.table import checked_column
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.state_slopes import slopes
 from bondloop.program.stepping import Stepping
+from bondloop.program.time_derivative import rate_name
+from bondloop.program.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,79 +25,17 @@ if TYPE_CHECKING:
 
     from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
-    from bondloop.program.input_extremes import InputValue
-    from bondloop.program.simulate_switching import Event
-    from bondloop.program.system import System
+    from bondloop.program.input_extremes import InputValue, Row
+    from bondloop.program.system_data import Divisor, SystemData
 
-__all__ = ["Trajectory", "sampled_rows", "simulate"]
+__all__ = ["simulate"]
 
 STEPS = 1000
 """Steps, at least, of a stiff method that inputs act on."""
 
 
-class Trajectory:
-    """A simulated response: time, and any variable of the model by its path name.
-
-    >>> # trajectory["m3.v.flow"] is an array over trajectory.time
-    """
-
-    events: tuple[Event, ...] = ()
-    """What a system that switches did: changes of mode, and blows."""
-
-    def __init__(
-        self,
-        system: System,
-        time: NDArray[np.float64],
-        x: NDArray[np.float64],
-        u: NDArray[np.float64],
-        rates: NDArray[np.float64],
-        parameters: list[float],
-    ) -> None:
-        self.system = system
-        self.time = time
-        self.states = x
-        self.inputs = u
-        self._rates = rates
-        self._parameters = parameters
-
-    def __repr__(self) -> str:
-        events = f", {len(self.events)} events" if self.system.switching else ""
-        return (
-            f"<{type(self).__name__} of {self.system.name}: {self.time[0]:.6g} to {self.time[-1]:.6g} s, "
-            f"{len(self.time)} instants, {self.states.shape[1]} states{events}>"
-        )
-
-    def __getitem__(self, path: str) -> NDArray[np.float64]:
-        """Return a variable over time."""
-        if path in self.system.states:
-            return self.states[:, self.system.states.index(path)]
-        if path in self.system.inputs:
-            return self.inputs[:, self.system.inputs.index(path)]
-        return self.evaluate([self.system.expression(path)])[:, 0]
-
-    def evaluate(self, goals: list[Expr]) -> NDArray[np.float64]:
-        """Evaluate expressions at every instant; shape (instants, goals)."""
-        f = self.system.function(goals)
-        memory: Memory = {}
-        rows = zip(
-            self.time.tolist(), self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True
-        )
-        values = []
-        for t, x, u, r in rows:
-            try:
-                values.append(f(x, u, r, self._parameters, memory=memory))
-            except SolveError as error:
-                raise SolveError(f"{self.system.name} at t = {t:.6g} s: {error}") from error
-        return np.array(values)
-
-    @property
-    def outputs(self) -> NDArray[np.float64]:
-        """The outputs, shape (instants, outputs)."""
-        return self.evaluate(list(self.system.output_exprs.values()))
-
-
 def simulate(  # noqa: PLR0913 - what to integrate, and how
-    system: System,
+    system: SystemData,
     duration: float | str | tuple[float | str, float | str],
     inputs: Mapping[str, InputValue | str] | None = None,
     initial: Mapping[str, float] | ArrayLike | None = None,
@@ -142,7 +82,8 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     start, end = (number(instant, "duration", "s") for instant in pair)  # type: ignore[union-attr]
     if not end > start:
         raise InputError(f"duration: the end {end} s is not after the start {start} s")
-    given = system._in_si({**system.input_defaults, **(inputs or {})})
+    system.refuse_memory("a solver of differential equations")
+    given = system.in_si({**system.input_defaults, **_with_rates(system, inputs)})
     names = [*system.inputs, *(v.name for v in system.input_rates.values())]
     for key in given:
         if key not in names:
@@ -185,13 +126,14 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         failure.clear()
         crossings = _crossings(system, signals, rate_signals, parameters)
         states, passed, message = _followed(stepping, inputs_at.span[0], instants, crossings)
-        for name, moments in zip(system.divisors, passed, strict=True):
+        divisors = system.annotations.divisors
+        for divisor, moments in zip(divisors, passed, strict=True):
             if moments:
-                warnings.warn(_passes_zero(system, name, moments), AccuracyWarning, stacklevel=4)
+                warnings.warn(_passes_zero(system, divisor, moments), AccuracyWarning, stacklevel=4)
         if message is not None:
             if failure:
                 raise failure[0]
-            divided = ", ".join(system.divisors)
+            divided = ", ".join(map(str, divisors))
             raise SolveError(
                 f"the simulation of {system.name} stopped at t = {stepping.solver.t:.6g} s: {message}"
                 + (f" The causality divides by {divided}: see whether it passes zero." if divided else "")
@@ -205,8 +147,64 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     return Trajectory(system, instants, states, u, r, parameters)
 
 
+def _with_rates(
+    system: SystemData, inputs: Mapping[str, InputValue | str] | None
+) -> dict[str, InputValue | str]:
+    """Return the inputs of an inverse with the rates of imposed motions, worked out from (times, values).
+
+    A motion given as a function of time needs its rates as functions too; a number has none.
+
+    Parameters
+    ----------
+    system
+        The inverse.
+    inputs
+        Imposed motions and other inputs by name.
+    """
+    given = dict(inputs or {})
+    if system.inversion is not None:
+        for name, order in system.inversion.orders.items():
+            _add_rates(system, given, name, order)
+    return given
+
+
+def _add_rates(system: SystemData, given: dict[str, InputValue | str], name: str, order: int) -> None:
+    names = [name]
+    for _ in range(order):
+        names.append(rate_name(names[-1]))
+    motion = given.get(name, 0.0)
+    missing = [rate for rate in names[1:] if rate not in given]
+    if isinstance(motion, tuple) and len(motion) == 2:
+        spline = _spline(motion, order, name)
+        given[name] = spline(0)
+        for rate in missing:
+            given[rate] = spline(names.index(rate))
+    elif missing and callable(motion):
+        raise InputError(
+            f"the inverse of {system.name} needs {', '.join(missing)}; give each "
+            f"as a function of time, or '{name}' as a pair (times, values), whose rates are worked out"
+        )
+
+
+def _spline(motion: tuple[Row, Row], order: int, name: str) -> Callable[[int], Callable[[float], float]]:
+    """Return the rates of a sampled motion by their order."""
+    from scipy.interpolate import make_interp_spline
+
+    t, y = sampled_rows(motion, name)
+    degree = order + 3 - order % 2  # odd, and its highest rate used is still a cubic or better
+    if len(t) <= degree:
+        raise InputError(f"input '{name}': expected at least {degree + 1} samples; found {len(t)}")
+    spline = make_interp_spline(t, y, k=degree)
+
+    def rate(of_order: int) -> Callable[[float], float]:
+        piece = spline.derivative(of_order) if of_order else spline
+        return lambda s: float(piece(s))
+
+    return rate
+
+
 def _stepping(
-    system: System,
+    system: SystemData,
     rates: Callable[..., list[float]],
     local: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]],
     x0: NDArray[np.float64],
@@ -286,7 +284,7 @@ def _instants(times: ArrayLike | None, start: float, end: float) -> NDArray[np.f
 
 
 def _crossings(
-    system: System,
+    system: SystemData,
     signals: list[Callable[[float], float]],
     rate_signals: list[Callable[[float], float]],
     parameters: list[float],
@@ -304,16 +302,16 @@ def _crossings(
 
         return value
 
-    return [watched(divisor.value) for divisor in system.divisors.values()]
+    return [watched(divisor.value) for divisor in system.annotations.divisors]
 
 
-def _passes_zero(system: System, name: str, passed: list[float]) -> str:
+def _passes_zero(system: SystemData, divisor: Divisor, passed: list[float]) -> str:
     # No count: a modulus that stays at zero is zero in every step, not so many times.
     again = f" and again, the last time at {passed[-1]:.6g} s" if passed[-1] > passed[0] else ""
     return (
-        f"{system.name}: {name} is zero at t = {passed[0]:.6g} s{again}, and the causality divides by it: "
+        f"{system.name}: {divisor} is zero at t = {passed[0]:.6g} s{again}, and the causality divides by it: "
         "near there a finite value is computed as zero by zero, so far fewer digits are right than the "
-        f"tolerance asks for; {system.divisors[name].advice} (a source bonded straight to it needs a "
+        f"tolerance asks for; {divisor.advice} (a source bonded straight to it needs a "
         "junction for that between the two): see 'A modulus that passes zero' in docs/bondgraphs.md"
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,22 +14,21 @@ from bondloop.program.command_times import CommandTimes
 from bondloop.program.event_search import EventSearch
 from bondloop.program.mode_at_point import check_gaps, mode_at
 from bondloop.program.settling import Settling
-from bondloop.program.simulate import Trajectory
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.state_slopes import mode_slopes
 from bondloop.program.stepping import Stepping
+from bondloop.program.trajectory import Event, SwitchingTrajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from bondloop.program.expr import Expr
     from bondloop.program.input_extremes import Inputs
     from bondloop.program.state_sizes import Coupling
-    from bondloop.program.switching_functions import Key, ModeFunctions
-    from bondloop.program.system import System
+    from bondloop.program.switching_functions import Key
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["Event", "SwitchingTrajectory", "simulate_switching"]
+__all__ = ["simulate_switching"]
 
 WINDOW = 1e-8
 """Events within this share of the duration are one instant, and a rebound that is shorter is none."""
@@ -43,49 +41,8 @@ MOST_EVENTS = 1_000_000
 """Events of one simulation; more are taken for a model that chatters."""
 
 
-@dataclass(frozen=True)
-class Event:
-    """A change of mode, or a blow.
-
-    Attributes
-    ----------
-    time
-        In s.
-    path
-        Of the element.
-    mode
-        Its mode afterwards, in words; ``"rebound"`` where a stop sends the flow back and stays free.
-    before, after
-        All states before and after, by name.
-    """
-
-    time: float
-    path: str
-    mode: str
-    before: Mapping[str, float] = field(repr=False)
-    after: Mapping[str, float] = field(repr=False)
-
-
-class SwitchingTrajectory(Trajectory):
-    """A simulated response with events; a mode is a variable like any other: ``run["diode.mode"]``."""
-
-    _modes: ModeFunctions
-
-    def evaluate(self, goals: list[Expr]) -> NDArray[np.float64]:
-        """Evaluate expressions at every instant, each in the mode that was in force."""
-        values = np.zeros((len(self.time), len(goals)))
-        made: dict[Key, Callable[..., list[float]]] = {}
-        rows = zip(self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True)
-        for i, (x, u, r) in enumerate(rows):
-            modes = self._modes.of(x)
-            if modes not in made:
-                made[modes] = partial(self._modes.made(modes, goals), memory={})
-            values[i] = made[modes](x, u, r, self._parameters)
-        return values
-
-
 def simulate_switching(
-    system: System,
+    system: SystemData,
     signals: Sequence[Callable[[float], float]],
     rate_signals: Sequence[Callable[[float], float]],
     parameters: list[float],
@@ -236,7 +193,7 @@ class _Stepping(Stepping):
         self._known[modes] = sizes.coupling
 
 
-def _too_fast(system: System, t: float) -> str:
+def _too_fast(system: SystemData, t: float) -> str:
     return (
         f"{system.name}: what the elements that switch react to changes so fast, after t = {t:.6g} s, that "
         "events may be missed; give a shorter max_step, or smoother inputs"
@@ -257,7 +214,7 @@ def _told(
     return events
 
 
-def _check_chatter(system: System, events: Sequence[Event], window: float) -> None:
+def _check_chatter(system: SystemData, events: Sequence[Event], window: float) -> None:
     many = 200
     if len(events) >= MOST_EVENTS or (len(events) >= many and events[-1].time - events[-many].time < window):
         names = ", ".join(sorted({e.path for e in events[-many:]}))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Const, Expr, Var, variables
+from bondloop.program.linear import linearised, numeric
 from bondloop.program.mode_merge import folded
 from bondloop.program.solving import factorised
 
@@ -15,22 +16,22 @@ if TYPE_CHECKING:
 
     from bondloop.program.statespace import StateSpace
     from bondloop.program.switching_functions import Key
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["mode_slopes", "slopes"]
 
 
 def slopes(
-    system: System, x: Sequence[float], u: Sequence[float], values: Mapping[str, float] | None
+    system: SystemData, x: Sequence[float], u: Sequence[float], values: Mapping[str, float] | None
 ) -> sparse.csr_array[np.float64]:
     """Return the slopes of the rates at a point, as a sparse matrix."""
-    if system.is_linear:
-        return _explicit(system.numeric(values))
-    return _explicit(system.linearise(list(x), list(u), values))
+    return _explicit(
+        numeric(system, values) if system.is_linear else linearised(system, list(x), list(u), values)
+    )
 
 
 def mode_slopes(
-    system: System, modes: Key, x: Sequence[float], u: Sequence[float], values: Mapping[str, float]
+    system: SystemData, modes: Key, x: Sequence[float], u: Sequence[float], values: Mapping[str, float]
 ) -> sparse.csr_array[np.float64]:
     """Return the same in one mode of a system that switches; those of modes are zero.
 

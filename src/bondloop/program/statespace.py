@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import signal, sparse
 
-    from bondloop.program.system import System
-
     Matrix: TypeAlias = sparse.csr_array[Any]
     Left = TypeVar("Left")
     Right = TypeVar("Right")
@@ -325,12 +323,6 @@ class StateSpace:
         plant = control.ss(*matrices, self.dt, states=list(self.states), inputs=inputs, outputs=outputs)
         plant.path_names = dict(zip([*inputs, *outputs], [*self.inputs, *self.outputs], strict=True))
         return plant
-
-    def to_system(self, name: str = "system") -> System:
-        """Return the same system as a program of assignments called ``name``, one row at a time."""
-        from bondloop.program.from_matrices import system_from_state_space
-
-        return system_from_state_space(self, name)
 
 
 def _selection(columns: Sequence[int], width: int) -> sparse.csr_array[np.float64]:

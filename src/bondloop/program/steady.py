@@ -16,29 +16,95 @@ import numpy as np
 
 from bondloop.errors import SolveError, StabilityWarning
 from bondloop.program.mode_check import warn_of_mode
-from bondloop.program.null_space import equilibrated, left_null, null, solved
-from bondloop.program.rest import CLOSE, Rest
+from bondloop.program.null_space import equilibrated, null
+from bondloop.program.one_mode import local_space
+from bondloop.program.rest import DENSE, rest_of, state_units
 from bondloop.program.solving import SingularError, factorised
-from bondloop.program.steady_result import SteadyState, left_open
 from bondloop.program.switching_rest import SwitchingRest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.statespace import StateSpace
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
-__all__ = ["fastest_growth", "rest_of", "steady_state"]
+__all__ = ["SteadyState", "fastest_growth", "left_open", "steady_state"]
 
-DENSE = 300
-"""States from which a sparse solve is tried first."""
+SHARE = 1e-9
+"""Share in a free direction, where the equations are of size one, from which a state takes part."""
+NAMED = 4
+"""States that a remark names before it counts."""
 
-CHAIN = 4
-"""Longest chain of integrators that is looked for."""
+
+class SteadyState(dict[str, float]):
+    """The states at rest by their paths, and whether the equations have only this rest.
+
+    Where they have more, nearby, the start has decided: what is conserved was kept as it was there.
+
+    Parameters
+    ----------
+    states
+        Every state by its path.
+    free
+        States that the equations at rest leave open: they may be moved, together, and nothing changes. Of a
+        system that is not linear this is so to first order.
+    freedom
+        In how many independent ways.
+
+    Examples
+    --------
+    Of two springs side by side, only what they carry together is settled by a force:
+
+    >>> from bondloop.bondgraph import C, I, Model, One, R, Se
+    >>> pair = Model("pair")
+    >>> pair.v, pair.a, pair.b = One(), C(stiffness=300), C(stiffness=100)
+    >>> _ = Se("F") >> pair.v >> [I(mass=1), R(damping=10), pair.a, pair.b]
+    >>> rest = pair.compile().steady_state({"F": 40})
+    >>> round(rest["a.displacement"], 6), rest.unique, rest.free
+    (0.1, False, ('a.displacement', 'b.displacement'))
+    >>> print(rest.remark)
+    not unique: the equations leave a.displacement and b.displacement open, in one way; the start has decided
+    """
+
+    def __init__(self, states: Mapping[str, float], free: tuple[str, ...] = (), freedom: int = 0) -> None:
+        super().__init__(states)
+        self.free = free
+        self.freedom = freedom
+
+    @property
+    def unique(self) -> bool:
+        """Whether no other rest is near."""
+        return not self.freedom
+
+    @property
+    def remark(self) -> str:
+        """What is to be said of it in words: empty where it is the only rest."""
+        if self.unique:
+            return ""
+        shown = list(self.free)
+        if len(shown) > NAMED + 1:
+            shown = [*shown[:NAMED], f"{len(shown) - NAMED} more states"]
+        names = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+        ways = "one way" if self.freedom == 1 else f"{self.freedom} independent ways"
+        return f"not unique: the equations leave {names} open, in {ways}; the start has decided"
+
+
+def left_open(A: NDArray[np.float64]) -> tuple[NDArray[np.int_], int]:
+    """Return which states A leaves open, by number, and in how many ways.
+
+    >>> left_open(np.array([[0.0, 1.0, 0.0], [0.0, -2.0, 0.0], [0.0, 0.0, -1.0]]))
+    (array([0]), 1)
+    """
+    directions = null(A)
+    if not directions.shape[1]:
+        return np.array([], dtype=int), 0
+    share = np.abs(directions) / equilibrated(A)[2][:, None]
+    share /= share.max(axis=0)
+    return np.flatnonzero(share.max(axis=1) > SHARE), directions.shape[1]
 
 
 def steady_state(
-    system: System,
+    system: SystemData,
     inputs: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | ArrayLike | None = None,
@@ -78,7 +144,7 @@ def steady_state(
     else:
         x = rest_of(system, inputs, values, x0)
         warn_of_mode(system, x, inputs, values)
-    local = system.numeric(values) if system.is_linear else system.linearise(x, inputs, values)
+    local = local_space(system, x, inputs, values)
     if len(x) <= DENSE:
         _warn_of_growth(system, local)
     free, freedom = _open(local)
@@ -103,82 +169,7 @@ def _open(local: StateSpace) -> tuple[tuple[str, ...], int]:
     return tuple(local.states[i] for i in which), freedom
 
 
-def rest_of(
-    system: System,
-    inputs: Mapping[str, float] | None,
-    values: Mapping[str, float] | None,
-    x0: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return where a system that does not switch comes to rest; arguments as for `steady_state`."""
-    if system.is_linear:
-        return _linear(system, system.operating_inputs(inputs), values, x0)
-    return Rest(system, inputs, values, x0).found()
-
-
-def _linear(
-    system: System,
-    u: NDArray[np.float64],
-    values: Mapping[str, float] | None,
-    x0: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return where a linear system rests: x - x0 has no part in what is conserved."""
-    space = system.numeric(values)
-    if len(x0) > DENSE:
-        try:
-            return np.asarray(-factorised(space.A)(space.B @ u), dtype=float)
-        except SingularError:
-            pass
-    solve = factorised(space.E)
-    A, b = solve(space.A), solve(space.B @ u)
-    # Pascals beside metres: from here on each state is counted in a unit in which it is of the others' size.
-    balance, A = state_units(A)
-    x0, b = x0 / balance, b / balance
-    particular = -solved(A, b)
-    # What is left over cannot be balanced; what is less than rounding of the terms is nothing.
-    left = A @ particular + b
-    # A state that should be zero is rounding of the others, each counted in a unit of its own.
-    unit = equilibrated(A)[2]
-    rounding = unit * np.abs(particular / unit).max(initial=0.0)
-    terms = np.abs(A) @ (CLOSE * np.abs(particular) + 1e-12 * rounding) + CLOSE * np.abs(b)
-    if np.any(np.abs(left) > terms):
-        raise SolveError(_moving(system, left, terms))
-    R = null(A)
-    if not R.shape[1]:
-        return balance * particular
-    away = x0 - particular
-    # Where integrators stand in a row, what the first one holds carries the second one away.
-    L, power = left_null(A), A
-    for _ in range(CHAIN):
-        power = power @ A
-        more = left_null(power)
-        if more.shape[1] <= L.shape[1]:
-            break
-        L = more
-    share = np.linalg.lstsq(L.T @ R, L.T @ away, rcond=1e-12)[0]
-    missed = L.T @ (away - R @ share)
-    size = np.abs(L.T) @ (np.abs(x0) + np.abs(particular))
-    if np.any(np.abs(missed) > CLOSE * size):
-        drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
-        raise SolveError(_moving(system, drift, CLOSE * np.abs(drift).max(initial=0.0)))
-    return np.asarray(balance * (particular + R @ share), dtype=float)
-
-
-def state_units(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return units of the states in which rows and columns are of like sizes, and the matrix in them.
-
-    >>> import numpy as np
-    >>> unit, A = state_units(np.array([[-1.0, 1e-6], [1e6, -1.0]]))
-    >>> bool(np.abs(A).max() < 2), bool(np.allclose(unit[:, None] * A / unit, [[-1.0, 1e-6], [1e6, -1.0]]))
-    (True, True)
-    """
-    from scipy.linalg import matrix_balance
-
-    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
-        balanced, scales = matrix_balance(A, permute=False, separate=True)
-    return np.asarray(scales[0], dtype=float), np.asarray(balanced, dtype=float)
-
-
-def _warn_of_growth(system: System, local: StateSpace) -> None:
+def _warn_of_growth(system: SystemData, local: StateSpace) -> None:
     """Say so where something grows that is near a steady state."""
     try:
         rate = fastest_growth(factorised(local.E)(local.A))
@@ -214,13 +205,3 @@ def fastest_growth(A: NDArray[np.float64]) -> float:
     cosines = np.maximum(np.abs(np.einsum("ij,ij->j", left.conj(), right)), np.finfo(float).eps)
     rounding = 1e3 * np.finfo(float).eps * np.linalg.norm(balanced) / cosines
     return float(np.max(p.real[p.real > rounding], initial=0.0))
-
-
-def _moving(system: System, rates: NDArray[np.float64], tolerance: NDArray[np.float64] | float) -> str:
-    """Say what does not come to rest."""
-    bound = np.broadcast_to(tolerance, rates.shape)
-    worst = [system.states[i] for i in np.argsort(-np.abs(rates))[:4] if abs(rates[i]) > bound[i]]
-    return (
-        f"no steady state found: {', '.join(worst)} {'keeps' if len(worst) == 1 else 'keep'} changing with "
-        "these inputs; check whether the system can come to rest, or give another start with initial={...}"
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,32 +52,11 @@ class Switching:
     modes: tuple[Bits, ...]
     refused: Mapping[Bits, str]
 
-    def mapped(self, put: Callable[[Expr], Expr], new: Callable[[Var], Var], prefix: str) -> Switching:
-        """Return the same over other variables.
-
-        Parameters
-        ----------
-        put
-            Puts other variables into an expression.
-        new
-            Gives the other variable for one; it is asked for every new one before ``put``.
-        prefix
-            Goes before the paths of the elements.
-        """
-        for v in (*self.carried, *(rule.rebound for rule in self.rules)):
-            if v is not None:
-                new(v)
-        targets = {v: new(v) for v in self.definitions}
-        return Switching(
-            tuple(rule.mapped(put, new, prefix) for rule in self.rules),
-            {new(v): put(e) for v, e in self.after.items()},
-            {new(v): put(e) for v, e in self.present.items()},
-            tuple(new(v) for v in self.carried),
-            {targets[v]: put(e) for v, e in self.definitions.items()},
-            tuple(new(v) for v in self.tears),
-            self.modes,
-            self.refused,
-        )
+    @property
+    def own_vars(self) -> list[Var]:
+        """The variables that are none of the system's own: of contents, blows and definitions."""
+        rebounds = [rule.rebound for rule in self.rules if rule.rebound is not None]
+        return [*self.carried, *rebounds, *self.definitions]
 
     def permitted(
         self, modes: Sequence[Expr], changed: Sequence[Expr], name: str

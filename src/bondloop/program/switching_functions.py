@@ -20,7 +20,7 @@ from bondloop.program.switching_rules import Look
 from bondloop.program.term_sizes import with_sizes
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["Key", "ModeFunctions", "RuleFunctions"]
 
@@ -35,7 +35,7 @@ class ModeFunctions:
     In one mode only what it needs is computed, so that a law that has no value in another does no harm.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: SystemData) -> None:
         self.system = system
         self.rules = switching_rules(system)
         self.places = [system.state_vars.index(r.mode) for r in self.rules]
@@ -103,7 +103,7 @@ class ModeFunctions:
 class RuleFunctions:
     """The rules as functions of numbers: margins, and what follows from a pass."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: SystemData) -> None:
         self.rules = switching_rules(system)
         words = ("mode", "effort", "flow", "effort_impulse", "flow_impulse", "stage", "before")
         slacks = ("effort_slack", "flow_slack", "term_slack")

@@ -16,11 +16,13 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.program.expr import variables
 from bondloop.program.input_extremes import Inputs
+from bondloop.program.linear import linearised
 from bondloop.program.mode_at_point import check_gaps, constant, mode_at
 from bondloop.program.null_space import left_null
 from bondloop.program.one_mode import mode_words, system_in_mode
+from bondloop.program.rest import rest_of
 from bondloop.program.settling import Settling
-from bondloop.program.simulate_switching import Event, simulate_switching
+from bondloop.program.simulate_switching import simulate_switching
 from bondloop.program.solving import factorised
 from bondloop.program.switching_goals import switching_rules
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.switching_functions import Key
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
+    from bondloop.program.trajectory import Event
 
 __all__ = ["SwitchingRest"]
 
@@ -61,7 +64,7 @@ class SwitchingRest:
 
     def __init__(
         self,
-        system: System,
+        system: SystemData,
         inputs: Mapping[str, float] | None,
         values: Mapping[str, float] | None,
         start: NDArray[np.float64],
@@ -71,7 +74,7 @@ class SwitchingRest:
         self._signals = [partial(constant, x) for x in u]
         self._rates = [partial(constant, 0.0) for _ in system.input_rates]
         self._parameters = list(system.values(values).values())
-        self._modes: dict[Key, tuple[System, list[int]]] = {}
+        self._modes: dict[Key, tuple[SystemData, list[int]]] = {}
         self._read = {
             f"{rule.path} {i}": e
             for rule in switching_rules(system)
@@ -121,7 +124,7 @@ class SwitchingRest:
 
     # ------------------------------------------------------------------ one mode
 
-    def _mode(self, run: Settling, x: NDArray[np.float64]) -> tuple[System, list[int]]:
+    def _mode(self, run: Settling, x: NDArray[np.float64]) -> tuple[SystemData, list[int]]:
         """Return the equations of the mode among some states, and the places of its states."""
         key = run.modes.of(x.tolist())
         if key not in self._modes:
@@ -134,7 +137,7 @@ class SwitchingRest:
         if not places:
             return np.zeros(0, dtype=complex)
         try:
-            local = mode.linearise(x[places], self.inputs, self.given)
+            local = linearised(mode, x[places], self.inputs, self.given)
             return np.asarray(np.linalg.eigvals(factorised(local.E)(local.A)), dtype=complex)
         except (SolveError, ArithmeticError):
             return np.zeros(0, dtype=complex)  # a slope that does not exist just here
@@ -151,8 +154,6 @@ class SwitchingRest:
 
     def _rest(self, run: Settling, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the steady state of the mode that is left, and None where that mode does not hold there."""
-        from bondloop.program.steady import rest_of
-
         mode, places = self._mode(run, x)
         full = x.copy()
         if places:
@@ -183,7 +184,7 @@ class SwitchingRest:
         mode, places = self._mode(run, x)
         if key != run.modes.of(rest.tolist()) or not mode.is_linear:
             return False
-        local = mode.linearise(x[places], self.inputs, self.given)
+        local = linearised(mode, x[places], self.inputs, self.given)
         p, V = np.linalg.eig(factorised(local.E)(local.A))
         if p.real.max(initial=0.0) > 1e-9 * np.abs(p).max(initial=0.0):
             return False
@@ -211,7 +212,7 @@ class SwitchingRest:
             here, there = (
                 factorised(local.E)(local.A)
                 for local in (
-                    mode.linearise(z, self.inputs, self.given) for z in (x[places], 0.5 * x[places])
+                    linearised(mode, z, self.inputs, self.given) for z in (x[places], 0.5 * x[places])
                 )
             )
             still = [0.0] * len(mode.input_rates)

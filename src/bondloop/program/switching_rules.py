@@ -9,17 +9,19 @@ right on the edge.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from bondloop.program.expr import Const, Expr, Op, Var, function, select
+from bondloop.program.renaming import PATHS
 
 __all__ = [
     "IMPULSE_SLACK",
     "SLACK",
     "ClutchRule",
     "DiodeRule",
+    "HeldMode",
     "Look",
     "Outcome",
     "Rule",
@@ -123,7 +125,7 @@ class Rule(ABC):
         Variable of the flow after a blow; None where there are no blows.
     """
 
-    path: str
+    path: str = field(metadata=PATHS)
     words: Mapping[int, str]
     mode: Var
     effort: Expr
@@ -171,20 +173,26 @@ class Rule(ABC):
             What counts as zero: of effort, of flow, of each term. Less than zero, how far each may swing.
         """
 
-    def mapped(self, put: Callable[[Expr], Expr], new: Callable[[Var], Var], prefix: str) -> Self:
-        """Return the rule over other variables."""
-        changes: dict[str, object] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name in ("mode", "rebound"):
-                changes[f.name] = value if value is None else new(value)
-            elif f.name == "path":
-                changes[f.name] = prefix + value
-            elif f.name == "terms":
-                changes[f.name] = tuple(put(e) for e in value)
-            elif isinstance(value, Expr):
-                changes[f.name] = put(value)
-        return replace(self, **changes)  # type: ignore[arg-type]
+
+@dataclass(frozen=True)
+class HeldMode:
+    """An element that switches, held in one mode.
+
+    Attributes
+    ----------
+    rule
+        What it reads, and when it would change.
+    mode
+        The number of the mode.
+    """
+
+    rule: Rule
+    mode: int
+
+    @property
+    def words(self) -> str:
+        """The element and its mode: ``stop closed``."""
+        return f"{self.rule.path} {self.rule.words[self.mode]}"
 
 
 class SwitchRule(Rule):

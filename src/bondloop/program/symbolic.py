@@ -20,7 +20,7 @@ from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
-    from bondloop.program.system import System
+    from bondloop.program.system_data import SystemData
 
 __all__ = ["Symbolic"]
 
@@ -28,7 +28,7 @@ __all__ = ["Symbolic"]
 class Symbolic:
     """SymPy expressions of a system's rates and outputs, and their Jacobians."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: SystemData) -> None:
         self.system = system
         self.symbol = Symbols()
         self._jacobians: dict[tuple[str, str], Any] = {}
@@ -68,6 +68,7 @@ class Symbolic:
         """
         import sympy as sp
 
+        self.system.refuse_switching("a matrix in letters")
         key = (of, wrt)
         if key not in self._jacobians:
             groups: dict[str, Sequence[Var]] = {
@@ -98,6 +99,7 @@ class Symbolic:
         """One channel, cancelled; where it is improper, its polynomial part plus the strictly proper rest."""
         import sympy as sp
 
+        self.system.refuse_switching("a transfer function")
         if not self.system.is_linear:
             raise SolveError(
                 "a transfer function needs a linear system; use linearise(...).transfer_function(...)"

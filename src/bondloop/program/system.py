@@ -1,8 +1,9 @@
-"""A continuous-time system: states, inputs, outputs, parameters and the program that relates them."""
+"""A continuous-time system, with all that can be read from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +11,8 @@ import numpy as np
 
 from bondloop.display import telling
 from bondloop.display.html import listed, notebook, paragraph, table
-from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.causal_order import NEWTON_ITERATIONS, schedule
-from bondloop.program.evaluator import evaluator
-from bondloop.program.expr import Const, Expr, Op, Var, variables
-from bondloop.program.loop_notes import loop_note
-from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
-from bondloop.program.quantity import Quantity, quantity_of
-from bondloop.program.ranges import checked_values, number
-from bondloop.program.schedule import Statement, loops
-from bondloop.program.statespace import StateSpace, named_index, named_vector
+from bondloop.program.kinds import describable, family_word
+from bondloop.program.system_data import SystemData
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,24 +20,23 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import signal
 
-    from bondloop.program.divisor import Divisor
     from bondloop.program.equations import Equations
     from bondloop.program.input_extremes import InputValue
-    from bondloop.program.inverse_system import InverseSystem
-    from bondloop.program.mode_check import HeldMode
-    from bondloop.program.simulate import Trajectory
-    from bondloop.program.steady_result import SteadyState
-    from bondloop.program.switching import Switching
+    from bondloop.program.statespace import StateSpace
+    from bondloop.program.steady import SteadyState
     from bondloop.program.symbolic import Symbolic
+    from bondloop.program.trajectory import Trajectory
+    from bondloop.program.zero_dynamics import ZeroDynamics
 
-__all__ = ["System", "is_linear"]
+__all__ = ["System", "system_from_matrices"]
 
 
 TYPESET = 8
 """States up to which a notebook is offered the equations of a system."""
 
 
-class System:
+@dataclass(frozen=True, eq=False, repr=False)
+class System(SystemData):
     """States, inputs, outputs and parameters, related by a program of small named assignments.
 
     Usually made by ``Model.compile()``. Every variable has a path name, the same in equations, results,
@@ -54,188 +46,19 @@ class System:
     ----------
     name
         Name of the system.
-    states
-        Each state variable with the expression of its rate of change.
-    inputs
-        Input variables.
-    outputs
-        Output names with their expressions.
-    parameters
-        Parameter variables with their values; None where no value was given.
-    definitions
-        The program: each assigned variable with its expression.
-    tears
-        Variables at which algebraic loops are preferably cut.
-    initial
-        Initial values of states that do not start at zero.
-    dots
-        For states whose rate appears in the program itself (dependent storage): the variable of that rate.
-    input_rates
-        For inputs whose rate appears in the program: the variable of that rate.
-    input_defaults
-        Values of inputs where the user gives none (zero for those left out).
-    lookup
-        Finds the expression of any other path of the model.
-    dependent
-        Paths of storages in derivative causality, for the notes.
-    remarks
-        Further notes, from whoever made the system.
-    iterations
-        Newton steps of nonlinear loops.
-    divisors
-        Moduli that the program divides by and that change with its states, by what they are called: where one
-        passes zero, what is computed is not accurate.
-    switching
-        How it switches between modes, one entry for each part that does; the modes are among the states.
-    quantities
-        What is measured by paths that are no single variable; of variables, they know it themselves.
-    held_modes
-        Of a system of one mode: the elements that would switch.
-    memories
-        States that keep their value within a step (their rate is zero), each with what it becomes at the
-        beginning of the next: what a law remembers of the displacements that it went through.
+    interface
+        States, inputs, outputs and parameters.
+    program
+        The assignments that relate them.
+    storage
+        Initial values and memories.
+    modes
+        How it switches, or which mode it is of.
+    annotations
+        What notes and messages say of it.
+    inversion
+        Of an inverse: how it came about.
     """
-
-    def __init__(  # noqa: PLR0913 - each is one part of the definition above
-        self,
-        name: str,
-        states: Mapping[Var, Expr],
-        inputs: Sequence[Var],
-        outputs: Mapping[str, Expr],
-        parameters: Mapping[Var, float | None],
-        definitions: Mapping[Var, Expr],
-        *,
-        tears: Sequence[Var] = (),
-        initial: Mapping[Var, float] | None = None,
-        dots: Mapping[Var, Var] | None = None,
-        input_rates: Mapping[Var, Var] | None = None,
-        input_defaults: Mapping[Var, float] | None = None,
-        lookup: Callable[[str], Expr] | None = None,
-        dependent: Sequence[str] = (),
-        remarks: Sequence[str] = (),
-        iterations: int = NEWTON_ITERATIONS,
-        divisors: Mapping[str, Divisor] | None = None,
-        switching: Sequence[Switching] = (),
-        quantities: Mapping[str, Quantity] | None = None,
-        held_modes: Sequence[HeldMode] = (),
-        memories: Mapping[Var, Expr] | None = None,
-    ) -> None:
-        self.name = name
-        self.state_vars = tuple(states)
-        self.rate_exprs = tuple(states.values())
-        self.input_vars = tuple(inputs)
-        self.output_exprs = dict(outputs)
-        self.parameters_by_var = dict(parameters)
-        self.definitions = dict(definitions)
-        self.tears = tuple(tears)
-        self.initial_by_var = dict(initial or {})
-        self.dots = dict(dots or {})
-        self.input_rates = dict(input_rates or {})
-        self.input_defaults = {v.name: value for v, value in (input_defaults or {}).items() if value}
-        self.dependent = tuple(dependent)
-        self.remarks = tuple(remarks)
-        self.iterations = iterations
-        self.divisors = dict(divisors or {})
-        self.switching = tuple(switching)
-        self.quantities = dict(quantities or {})
-        self.held_modes = tuple(held_modes)
-        self.memories = dict(memories or {})
-        self._lookup = lookup
-
-    def replaced(self, **changes: Any) -> System:
-        """Return a system that differs from this one in some arguments of the constructor.
-
-        Parameters
-        ----------
-        **changes
-            Arguments of the constructor by name, with what stands in place of this system's own.
-        """
-        own: dict[str, Any] = {
-            "name": self.name,
-            "states": dict(zip(self.state_vars, self.rate_exprs, strict=True)),
-            "inputs": self.input_vars,
-            "outputs": self.output_exprs,
-            "parameters": self.parameters_by_var,
-            "definitions": self.definitions,
-            "tears": self.tears,
-            "initial": self.initial_by_var,
-            "dots": self.dots,
-            "input_rates": self.input_rates,
-            "input_defaults": {u: self.input_defaults.get(u.name, 0.0) for u in self.input_vars},
-            "lookup": self.expression,
-            "dependent": self.dependent,
-            "remarks": self.remarks,
-            "iterations": self.iterations,
-            "divisors": self.divisors,
-            "switching": self.switching,
-            "quantities": self.quantities,
-            "held_modes": self.held_modes,
-            "memories": self.memories,
-        }
-        return System(**{**own, **changes})
-
-    # ------------------------------------------------------------------ names
-
-    @cached_property
-    def states(self) -> tuple[str, ...]:
-        """Path names of the states."""
-        return tuple(v.name for v in self.state_vars)
-
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs."""
-        return tuple(v.name for v in self.input_vars)
-
-    @cached_property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the outputs."""
-        return tuple(self.output_exprs)
-
-    @cached_property
-    def parameters(self) -> dict[str, float | None]:
-        """Parameters by path name, with their values (None where the model gives none)."""
-        return {v.name: value for v, value in self.parameters_by_var.items()}
-
-    @cached_property
-    def _by_name(self) -> dict[str, Var]:
-        known = [
-            *self.parameters_by_var,
-            *self.state_vars,
-            *self.input_vars,
-            *self.input_rates.values(),
-            *self.definitions,
-        ]
-        return {v.name: v for v in reversed(known)}
-
-    def expression(self, path: str) -> Expr:
-        """Return the expression of any variable of the model by its path name."""
-        if path in self.output_exprs:
-            return self.output_exprs[path]
-        var = self._by_name.get(path)
-        if var is not None:
-            return var
-        if self._lookup is not None:
-            return self._lookup(path)
-        raise UnknownNameError("variable", path, self._by_name, self.name)
-
-    def quantity(self, path: str) -> Quantity | None:
-        """Return what a variable measures, by its path; None where that is not known.
-
-        >>> from bondloop.bondgraph import I, Model, R, Se
-        >>> coil = Model("coil")
-        >>> coil.V, coil.L = Se("V"), I(inductance="3 mH")
-        >>> _ = coil.V >> coil.L
-        >>> coil.compile().quantity("L.flow")
-        Quantity(name='current', unit='A', kind='flow')
-        """
-        known = self.quantities.get(path)
-        return quantity_of(self.expression(path)) if known is None else known
-
-    def __repr__(self) -> str:
-        return (
-            f"<System {self.name}: {len(self.states)} states, {len(self.inputs)} inputs, "
-            f"{len(self.outputs)} outputs, {len(self.parameters_by_var)} parameters>"
-        )
 
     def _repr_html_(self) -> str:
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
@@ -248,146 +71,15 @@ class System:
     def _repr_latex_(self) -> str | None:
         return self.equations()._repr_latex_() if len(self.states) <= TYPESET else None
 
-    # ------------------------------------------------------------------ structure
-
-    @cached_property
-    def is_linear(self) -> bool:
-        """Whether every assignment is linear in states and inputs; what switches or remembers is not."""
-        if self.switching or self.memories:
-            return False
-        vector = VectorNumbers()
-        once = {
-            vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(self._all_exprs())
-        }
-        return all(is_linear(e, self.parameters_by_var) for e in once.values())
-
-    def _all_exprs(self) -> list[Expr]:
-        return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
-
-    def schedule(self, goals: Sequence[Expr]) -> list[Statement]:
-        """Order what the expressions ``goals`` need."""
-        roots = [v for goal in goals for v in variables(goal)]
-        return schedule(self.definitions, roots, self.tears, self.iterations)
-
-    @cached_property
-    def statements(self) -> list[Statement]:
-        """The program in causal order: what rates and outputs need, first things first."""
-        return self.schedule([*self.rate_exprs, *self.output_exprs.values()])
-
     @cached_property
     def notes(self) -> list[str]:
-        """What the causality implies: dependent storages, algebraic loops, input rates; each by name."""
-        notes = list(self.remarks)
-        if self.dependent:
-            notes.append(self._dependence())
-        notes += [loop_note(self, loop) for loop in loops(self.statements)]
-        notes += [
-            f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
-            for u in self.input_rates
-        ]
-        if self.memories:
-            names = ", ".join(v.name for v in self.memories)
-            notes.append(f"remembered within a step, and renewed at the beginning of each: {names}")
-        return notes
+        """What the causality implies, each by name: dependent storages, algebraic loops, input rates.
 
-    def _dependence(self) -> str:
-        on = ", ".join(v.name for v in self.dots) or "inputs only"
-        return (
-            f"derivative causality: {', '.join(self.dependent)} follow the other storages "
-            f"(their rates enter through {on})"
-        )
-
-    # ------------------------------------------------------------------ values
-
-    def values(self, given: Mapping[str, float] | None = None) -> dict[Var, float]:
-        """Parameter values, with some replaced by name; an error names every one that is missing.
-
-        A value outside the parameter's range is refused.
-
-        Parameters
-        ----------
-        given
-            New values by name, numbers in SI or texts with a unit; those not named stay. None: the
-            model's own.
+        Of an inverse also its zero dynamics, judged where the model starts.
         """
-        result = dict(self.parameters_by_var)
-        result.update(checked_values(self.parameters_by_var, given or {}, self.name))
-        missing = [v.name for v, value in result.items() if value is None]
-        if missing:
-            raise InputError(
-                f"no value for {', '.join(missing[:8])}{' ...' if len(missing) > 8 else ''}; "
-                "give one with model.let(name=value) or values={...}"
-            )
-        return result  # type: ignore[return-value]
+        from bondloop.program.notes import notes
 
-    def initial(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the initial state vector: the model's own, with some replaced by name.
-
-        Parameters
-        ----------
-        given
-            Numbers in SI or texts with a unit by the name of the state, those not named as the model
-            says; or all of them as a vector. None: the model's own.
-        """
-        own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
-        given = _by_name(given, self.states)
-        if isinstance(given, Mapping):
-            for key, value in self._in_si(given).items():
-                own[named_index("state", key, self.states)] = number(value, f"state '{key}'")
-            return own
-        return own if given is None else named_vector("state", given, self.states)
-
-    def operating_inputs(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return constant inputs as a vector: the model's own values, with some replaced by name.
-
-        Parameters
-        ----------
-        given
-            Numbers in SI or texts with a unit by the name of the input, those not named as the model
-            says; or all of them as a vector. None: the model's own.
-        """
-        given = _by_name(given, self.inputs)
-        if given is None or isinstance(given, Mapping):
-            given = self._in_si({**self.input_defaults, **(given or {})})
-        return named_vector("input", given, self.inputs)
-
-    def _in_si(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Return values by path with texts as numbers; each must measure what the variable does."""
-        result = dict(given)
-        for name, value in given.items():
-            if isinstance(value, str):
-                var = self._by_name.get(name)
-                quantity = None if var is None else var.quantity
-                result[name] = number(value, name, *((quantity.unit,) if quantity and quantity.unit else ()))
-        return result
-
-    def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
-        """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions.
-
-        Parameters
-        ----------
-        goals
-            What it returns, a list with a number for each. Its four arguments are sequences: states,
-            inputs, the rates of inputs that are needed, and all parameters, in the order of ``states``,
-            ``inputs``, ``input_rates`` and ``parameters``.
-        """
-        arguments = [
-            self.state_vars,
-            self.input_vars,
-            tuple(self.input_rates.values()),
-            tuple(self.parameters_by_var),
-        ]
-        return evaluator(self.schedule(goals), arguments, goals)
-
-    @cached_property
-    def rates(self) -> Callable[..., list[float]]:
-        """Python function ``f(x, u, input_rates, parameters) -> dx/dt``."""
-        return self.function(self.rate_exprs)
-
-    @cached_property
-    def _all_definitions(self) -> Callable[..., list[float]]:
-        """The same of every variable of the program: whoever follows a motion linearises again and again."""
-        return self.function(list(self.definitions))
+        return notes(self)
 
     # ------------------------------------------------------------------ readings
 
@@ -405,7 +97,7 @@ class System:
         """
         from bondloop.program.equations import equations
 
-        return equations(self, form)
+        return equations(self, form, self.symbolic)
 
     @cached_property
     def symbolic(self) -> Symbolic:
@@ -417,26 +109,22 @@ class System:
     @property
     def A(self) -> Any:
         """SymPy matrix d(rates)/d(states); depends on the states where the model is nonlinear."""
-        return self._letters("rates", "states")
+        return self.symbolic.jacobian("rates", "states")
 
     @property
     def B(self) -> Any:
         """SymPy matrix d(rates)/d(inputs)."""
-        return self._letters("rates", "inputs")
+        return self.symbolic.jacobian("rates", "inputs")
 
     @property
     def C(self) -> Any:
         """SymPy matrix d(outputs)/d(states)."""
-        return self._letters("outputs", "states")
+        return self.symbolic.jacobian("outputs", "states")
 
     @property
     def D(self) -> Any:
         """SymPy matrix d(outputs)/d(inputs)."""
-        return self._letters("outputs", "inputs")
-
-    def _letters(self, what: str, by: str) -> Any:
-        self._refuse_switching("a matrix in letters")
-        return self.symbolic.jacobian(what, by)
+        return self.symbolic.jacobian("outputs", "inputs")
 
     def numeric(self, values: Mapping[str, float] | None = None) -> StateSpace:
         """Sparse E, A, B, C, D of a linear system.
@@ -446,10 +134,9 @@ class System:
         values
             Parameter values that replace the model's own.
         """
-        from bondloop.program.linear import state_space
+        from bondloop.program.linear import numeric
 
-        self._refuse_switching("matrices without a point")
-        return state_space(self, self.values(values), at_point=False)
+        return numeric(self, values)
 
     def linearise(
         self,
@@ -472,25 +159,9 @@ class System:
             Of a system that switches: another mode, as for `Model.compile`. The result names the mode; modes,
             and storages that follow from others in it, are none of its states.
         """
-        from bondloop.program.linear import state_space
+        from bondloop.program.one_mode import linearise
 
-        numbers = self.values(values)
-        x, u = self.initial(states), self.operating_inputs(inputs)
-        if self.switching:
-            from bondloop.program.one_mode import linearised_mode
-
-            return linearised_mode(self, x.tolist(), u.tolist(), numbers, modes)
-        if modes is not None:
-            raise InputError(f"{self.name} has no elements that switch; modes are for models that have")
-        if not self.is_linear:
-            result = self._all_definitions(
-                x.tolist(), u.tolist(), [0.0] * len(self.input_rates), list(numbers.values())
-            )
-            numbers = {**numbers, **dict(zip(self.definitions, result, strict=True))}
-            numbers.update(zip(self.state_vars, x.tolist(), strict=True))
-            numbers.update(zip(self.input_vars, u.tolist(), strict=True))
-            numbers.update(dict.fromkeys(self.input_rates.values(), 0.0))
-        return state_space(self, numbers, at_point=True)
+        return linearise(self, states, inputs, values, modes)
 
     def poles(self, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
         """Poles in rad/s; what is not linear is linearised where it starts, with the model's own inputs.
@@ -520,26 +191,9 @@ class System:
         return self._local(values).frequency_response(omega)
 
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
-        return self.numeric(values) if self.is_linear else self.linearise(values=values)
+        from bondloop.program.one_mode import local_space
 
-    def _refuse_switching(self, what: str) -> None:
-        """Refuse what is known of one mode only."""
-        if self.switching:
-            modes = ", ".join(f"'{r.path}': '{r.words[0]}'" for part in self.switching for r in part.rules)
-            raise InputError(
-                f"{self.name} switches, and {what} can be had of one mode only: "
-                f"compile the model with modes={{{modes}}} or others, or take linearise(...), which is of "
-                "the mode that holds at a point"
-            )
-
-    def _refuse_memory(self, what: str) -> None:
-        """Refuse what follows the states by their rates alone."""
-        if self.memories:
-            names = ", ".join(v.name for v in self.memories)
-            raise InputError(
-                f"{self.name} remembers its displacements from step to step ({names}), and {what} knows "
-                "rates only; simulate it in steps, bl.Simulation({...}, rate=...)"
-            )
+        return local_space(self, values=values)
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``.
@@ -552,7 +206,6 @@ class System:
         output, input
             Names of one of the outputs and one of the inputs.
         """
-        self._refuse_switching("a transfer function")
         return self.symbolic.transfer_function(output, input)
 
     def steady_state(
@@ -609,7 +262,7 @@ class System:
 
         return steady_state(self, inputs, values, initial)
 
-    def inverse(self, output: str | Sequence[str], input: str | Sequence[str]) -> InverseSystem:  # noqa: A002
+    def inverse(self, output: str | Sequence[str], input: str | Sequence[str]) -> System:  # noqa: A002
         """Return the inverse: the motion of an output goes in, the input that causes it comes out.
 
         Parameters
@@ -621,10 +274,10 @@ class System:
 
         Returns
         -------
-        InverseSystem
-            A system whose inputs are the motions and those of their rates that it needs
+        System
+            One whose inputs are the motions and those of their rates that it needs
             (``"d/dt tip.flow"``, ``"d2/dt2 tip.flow"``), and whose states are the zero dynamics, judged by
-            ``zero_dynamics()`` and in ``notes``.
+            ``zero_dynamics()`` and in ``notes``. Its ``inversion`` says how it came about.
 
         Raises
         ------
@@ -634,9 +287,36 @@ class System:
         """
         from bondloop.program.inverse_system import inverse_system
 
-        self._refuse_switching("an inverse")
-        self._refuse_memory("an inverse")
         return inverse_system(self, output, input)
+
+    def zero_dynamics(
+        self,
+        states: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, float] | ArrayLike | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> ZeroDynamics:
+        """Return and judge what the imposed motions of an inverse leave free.
+
+        What is not linear is linearised at an operating point. How far a stop has come that cannot switch
+        here is no part of it.
+
+        Parameters
+        ----------
+        states, inputs, values
+            The operating point and the values of parameters, as for ``linearise``.
+
+        Examples
+        --------
+        >>> from bondloop.bondgraph import I, Model, One, R, Se
+        >>> m = Model("cart")
+        >>> m.force, m.v, m.mass, m.drag = Se("F"), One(), I(mass=2.0), R(damping=3.0)
+        >>> _ = m.force >> m.v >> [m.mass, m.drag]
+        >>> m.compile(outputs=["v.flow"]).inverse("v.flow", "F").zero_dynamics().verdict
+        'none'
+        """
+        from bondloop.program.zero_dynamics import zero_dynamics
+
+        return zero_dynamics(self, states, inputs, values)
 
     def sensitivity(self, parameters: Sequence[str]) -> System:
         """Return the system extended by its sensitivity equations with respect to named parameters.
@@ -651,8 +331,6 @@ class System:
         """
         from bondloop.program.sensitivity import sensitivity_system
 
-        self._refuse_switching("sensitivities")
-        self._refuse_memory("a sensitivity")
         return sensitivity_system(self, parameters)
 
     @telling("simulating")
@@ -679,7 +357,8 @@ class System:
             Each input by name: a number, a function of time in s, or a pair (times, values) that is
             interpolated. Inputs left out keep the model's value, or zero. Where a rate of an input is
             needed (see ``system.notes``), give it under ``"d/dt NAME"``; for numbers and pairs it is
-            worked out.
+            worked out. So it is for the motions imposed on an inverse, whose samples are joined by a spline
+            that is smooth enough for the highest rate.
         initial
             Initial states by name, those not named as the model says; or all of them as a vector.
         values
@@ -698,7 +377,6 @@ class System:
         """
         from bondloop.program.simulate import simulate
 
-        self._refuse_memory("a solver of differential equations")
         return simulate(
             self, duration, inputs, initial, values,
             times=times, method=method, rtol=rtol, atol=atol, max_step=max_step,
@@ -736,6 +414,17 @@ class System:
         return bondloop.integrate.write_stepped_fmu(self, path, rate=rate, version=version, binary=binary)
 
     @classmethod
+    def of(cls, data: SystemData) -> System:
+        """Return the system of bare data, over the same variables.
+
+        Parameters
+        ----------
+        data
+            What a pass made.
+        """
+        return cls(**{f.name: getattr(data, f.name) for f in fields(data)})
+
+    @classmethod
     def from_control(cls, plant: Any, name: str | None = None) -> System:
         """Return a system from a continuous-time python-control ``StateSpace`` or ``TransferFunction``.
 
@@ -746,49 +435,60 @@ class System:
         name
             Of the system; by default the plant's own.
         """
-        from bondloop.program.from_matrices import system_from_control
+        from bondloop.program.from_matrices import control_system
 
-        return system_from_control(plant, name)
+        return cls.of(control_system(plant, name))
+
+    @classmethod
+    def from_state_space(cls, space: StateSpace, name: str = "system") -> System:
+        """Return the system of named matrices, as a program of assignments, one row at a time.
+
+        Parameters
+        ----------
+        space
+            In continuous time.
+        name
+            Of the system.
+        """
+        from bondloop.program.from_matrices import space_system
+
+        return cls.of(space_system(space, name))
 
 
-def _by_name(
-    given: Mapping[str, float] | ArrayLike | None, names: Sequence[str]
-) -> Mapping[str, float] | ArrayLike | None:
-    """Return a row with texts in it by name, since each must measure what its variable does."""
-    if isinstance(given, (list, tuple)) and any(isinstance(x, str) for x in given):
-        if len(given) != len(names):
-            raise InputError(
-                f"expected {len(names)} values, one for each of {', '.join(names[:8])}; found {len(given)}"
-            )
-        return dict(zip(names, given, strict=True))
-    return given
+family_word("System", "system")
 
 
-def is_linear(expr: Expr, parameters: Mapping[Var, object]) -> bool:
-    """Whether an expression is linear and homogeneous in everything that is not a parameter.
+@describable("system", "from_matrices")
+def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any,
+    *,
+    states: list[str] | None = None,
+    inputs: list[str] | None = None,
+    outputs: list[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    name: str = "system",
+) -> System:
+    """Return a system from dense or sparse matrices.
+
+    Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than 64
+    stay as they are, products of matrices.
 
     Parameters
     ----------
-    expr
-        The expression.
-    parameters
-        The variables that are parameters.
+    A, B, C, D
+        Matrices of dx/dt = A x + B u, y = C x + D u.
+    states, inputs, outputs
+        Names; x[0], u[0], y[0] and so on where none are given.
+    units
+        SI units by name, of those that have one: ``{"tip.velocity": "m/s"}``; for records and figures.
+    name
+        Of the system.
     """
-    if isinstance(expr, Var):
-        return expr not in parameters
-    if isinstance(expr, Const):
-        return expr.value == 0.0
-    assert isinstance(expr, Op)
-    name, args = expr.name, expr.args
-    if name in ("add", "neg", "row"):
-        return all(is_linear(a, parameters) for a in args)
-    if name == "mul":
-        a, b = args
-        return (_constant(a, parameters) and is_linear(b, parameters)) or (
-            is_linear(a, parameters) and _constant(b, parameters)
-        )
-    return name == "div" and is_linear(args[0], parameters) and _constant(args[1], parameters)
+    from bondloop.program.from_matrices import matrix_system
 
-
-def _constant(expr: Expr, parameters: Mapping[Var, object]) -> bool:
-    return all(v in parameters for v in variables(expr))
+    return System.of(
+        matrix_system(A, B, C, D, states=states, inputs=inputs, outputs=outputs, units=units, name=name)
+    )

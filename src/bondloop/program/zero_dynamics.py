@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bondloop.errors import InputError, SolveError
+from bondloop.program.one_mode import local_space, without_idle
 
-__all__ = ["ZeroDynamics", "judged"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.program.system_data import SystemData
+
+__all__ = ["ZeroDynamics", "judged", "zero_dynamics"]
 
 RESTING = 1e-7
 """A zero this near the imaginary axis, relative to the fastest one, counts as on it."""
@@ -55,6 +62,41 @@ class ZeroDynamics:
         zeros = ", ".join(f"{z:.4g}" if z.imag else f"{z.real:.4g}" for z in self.zeros[:6])
         more = ", ..." if len(self.zeros) > 6 else ""
         return f"zero dynamics of {', '.join(self.states)}: zeros {zeros}{more} rad/s; {ends[self.verdict]}"
+
+
+def zero_dynamics(
+    system: SystemData,
+    states: Mapping[str, float] | ArrayLike | None = None,
+    inputs: Mapping[str, float] | ArrayLike | None = None,
+    values: Mapping[str, float] | None = None,
+) -> ZeroDynamics:
+    """Return and judge what the imposed motions of an inverse leave free.
+
+    How far a stop has come that cannot switch here is no part of it.
+
+    Parameters
+    ----------
+    system
+        The inverse.
+    states, inputs, values
+        The operating point and the values of parameters, as for ``linearise``.
+    """
+    if system.inversion is None:
+        raise InputError(
+            f"{system.name} imposes no motions, so it has no zero dynamics: take those of its inverse, "
+            "system.inverse(output, input).zero_dynamics()"
+        )
+    mode, kept = without_idle(system, system.inversion.rules)
+    if not kept:
+        return judged((), np.zeros(0, dtype=complex))
+    x = system.initial(states)[kept]
+    try:
+        space = local_space(mode, x, inputs, values)
+    except SolveError as error:
+        u = system.operating_inputs(inputs).tolist()
+        point = ", ".join(f"{name} = {value:.6g}" for name, value in zip(system.inputs, u, strict=True))
+        raise SolveError(f"{system.name} at {point}: {error}") from error
+    return judged(mode.states, space.poles())
 
 
 def judged(states: tuple[str, ...], zeros: NDArray[np.complex128]) -> ZeroDynamics:

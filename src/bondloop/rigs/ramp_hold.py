@@ -13,6 +13,7 @@ from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
+from bondloop.program.system_data import Interface
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ class RampHold(SubSteppedRig):
         speeds = [Var(f"{n}velocity") for n in names]
         own = System(
             "actuators",
-            dict(zip(position, speeds, strict=True)),
-            speeds,
-            {},
-            {overshoot: float(self.overshoot)},
-            {},
+            Interface(
+                dict(zip(position, speeds, strict=True)),
+                speeds,
+                parameters={overshoot: float(self.overshoot)},
+            ),
         )
         motions = [{"displacement": x, "velocity": v} for x, v in zip(position, speeds, strict=True)]
         joined = machine(self, specimen, own, motions, prefix, values)

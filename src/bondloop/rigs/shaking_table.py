@@ -17,6 +17,7 @@ from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.ranges import POSITIVE, Range
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
+from bondloop.program.system_data import Interface
 from bondloop.program.tick import Delay
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
 from bondloop.rigs.table_drive import TableDrive, drives_of
@@ -168,7 +169,7 @@ class ShakingTable(SubSteppedRig):
             states[x] = v
             states[v] = achieved
             motions.append({"displacement": x, "velocity": v, "acceleration": achieved})
-        return System("table", states, drives, {}, parameters, {}), motions, ()
+        return System("table", Interface(states, drives, parameters=parameters)), motions, ()
 
     def _driven(self, names: Sequence[str]) -> tuple[System, list[dict[str, Expr]], tuple[Var, ...]]:
         """Equations of tables on actuators, which carry the specimen's force."""

@@ -12,8 +12,8 @@ from bondloop.bondgraph.cut import interfaces
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.kinds import FAMILIES, Kind, family_word, register, stamp
+from bondloop.program.system import system_from_matrices
 from bondloop.substructure.half import orientation
 
 if TYPE_CHECKING:

@@ -157,7 +157,7 @@ def transfer_system(given: TransferSystem, prefix: str = "", *, to_invert: bool 
 
 def as_system(given: TransferSystem) -> System:
     """Return a transfer system that is given as equations or matrices as a system."""
-    return given if isinstance(given, System) else _state_space(given).to_system("transfer")
+    return given if isinstance(given, System) else System.from_state_space(_state_space(given), "transfer")
 
 
 def _state_space(given: TransferSystem) -> StateSpace:

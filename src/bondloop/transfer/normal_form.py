@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.system import system_from_matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

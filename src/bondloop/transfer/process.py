@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.system import System
+from bondloop.program.system_data import Interface, Program
 
 __all__ = ["G1", "G1D", "G2", "G2D", "Process", "first_order", "second_order"]
 
@@ -255,7 +256,9 @@ class Process(_ProcessFamily):
         velocity = Var("velocity", quantity=d.flow)
         states: dict[Var, Expr] = dict(zip(x, [velocity, *rates[1:]], strict=True))
         system = System(
-            "actuator", states, (command, load), {"velocity": velocity}, values, {velocity: rates[0]}
+            "actuator",
+            Interface(states, (command, load), {"velocity": velocity}, values),
+            Program({velocity: rates[0]}),
         )
         stamp(system, _ACTUATOR, {"process": self, "pade": pade})
         return system

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.system import System
+from bondloop.program.system_data import Interface, Program
 
 __all__ = ["ProcessMatrix"]
 
@@ -134,11 +135,13 @@ class ProcessMatrix(Described, member_of="process"):
         velocities = [Var(f"velocity[{i}]", quantity=d.flow) for i in range(n)]
         system = System(
             "actuators",
-            dict(zip(x, [*velocities, *rates[n:]], strict=True)),
-            (*commands, *loads),
-            {v.name: v for v in velocities},
-            values,
-            dict(zip(velocities, rates[:n], strict=True)),
+            Interface(
+                dict(zip(x, [*velocities, *rates[n:]], strict=True)),
+                (*commands, *loads),
+                {v.name: v for v in velocities},
+                values,
+            ),
+            Program(dict(zip(velocities, rates[:n], strict=True))),
         )
         stamp(system, _ACTUATORS, {"process": self, "pade": pade})
         return system

@@ -10,6 +10,7 @@ from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.quantity import Quantity
 from bondloop.program.system import System
+from bondloop.program.system_data import Annotations, Interface, Program
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.matrices import Matrices
@@ -108,7 +109,12 @@ def modal_system(
             f"damping couples the modes by up to {100 * basis.coupling:.2g} % of their own; "
             "the coupling is left out"
         )
-    return System(name, states, f, dict(made), parameters, definitions, remarks=remarks)
+    return System(
+        name,
+        Interface(states, f, dict(made), parameters),
+        Program(definitions),
+        annotations=Annotations(remarks=remarks),
+    )
 
 
 def _modes(model: Matrices | Modes | Reduced, count: int | None) -> Modes:
