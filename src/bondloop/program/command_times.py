@@ -72,7 +72,7 @@ class CommandTimes:
                 fewest = FEWEST if not np.isfinite(longest) else max(FEWEST, 8 * (end - start) / longest)
                 times, signs, seen = command.seen((start, end), int(fewest))
                 if not seen:
-                    warnings.warn(_unseen(run, rule.path, times, signs), AccuracyWarning, stacklevel=5)
+                    warnings.warn(_unseen(run, rule.path, times, signs), AccuracyWarning, stacklevel=6)
                 self._ahead.append(_Changes(command, times, signs))
 
     def after(self, t: float) -> float:

@@ -65,5 +65,5 @@ def warn_of_mode(
             f"{system.name}: this is the steady state of one mode, but {'; '.join(reasons)}. Compile the "
             "model without modes={...}: its steady state is where the motion leads, in the mode that holds",
             ModeWarning,
-            stacklevel=5,
+            stacklevel=4,
         )

@@ -120,7 +120,7 @@ def simulate_switching(
             break
     states[reported:] = x
     if search.missed is not None:
-        warnings.warn(_too_fast(system, search.missed), AccuracyWarning, stacklevel=4)
+        warnings.warn(_too_fast(system, search.missed), AccuracyWarning, stacklevel=5)
     return _reported(run, instants, states, events)
 
 

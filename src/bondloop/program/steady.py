@@ -181,7 +181,7 @@ def _warn_of_growth(system: SystemData, local: StateSpace) -> None:
             f"{1 / rate:.3g} s, and no other was found to which the motion from the start leads; take it "
             "for a point at which to linearise, not for an end",
             StabilityWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

@@ -549,7 +549,13 @@ class SystemData:
         return named_vector("input", given, self.inputs)
 
     def in_si(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Return values by path with texts as numbers; each must measure what the variable does."""
+        """Return values by path with texts as numbers; each must measure what the variable does.
+
+        Parameters
+        ----------
+        given
+            Numbers in SI or texts with a unit, by the path of a variable.
+        """
         result = dict(given)
         for name, value in given.items():
             if isinstance(value, str):
