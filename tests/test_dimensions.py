@@ -31,6 +31,7 @@ from bondloop.control import (
     SlidingMode,
     VirtualJunction,
 )
+from bondloop.data.described import Parameter
 from bondloop.devices import BoucWen, MRDamper
 from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
@@ -38,7 +39,6 @@ from bondloop.hybrid.arguments import expect_units_of_controller
 from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
 from bondloop.integrate import NewmarkAverage
-from bondloop.program.described import Parameter
 from bondloop.program.signals import Chirp, Sine, Step, Table
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, coulomb, dead_zone_spring
 from bondloop.rigs.imperfections import PureDelay

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from bondloop.bondgraph import C, I, Model, One, Sf, Zero
 from bondloop.control import AdaptiveTimeSeries, Direct, LeadCompensation, OuterLoop, PolynomialPrediction
+from bondloop.data.described import Parameter
+from bondloop.data.kinds import FAMILIES
 from bondloop.errors import BondloopError
 from bondloop.hybrid import HybridTest
-from bondloop.program.described import Parameter
-from bondloop.program.kinds import FAMILIES
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, Sensor
 from bondloop.transfer import MassSpringDamper, first_order

@@ -51,6 +51,7 @@ STOREYS = {
         "compile": "ticks as C and Python",
         "math": "functions for laws",
         "program": "expressions and ticks",
+        "data": "from and to files",
         "measurements": "files of measurements",
         "display": "notebooks, progress",
         "containers": "arrays from files",

@@ -39,9 +39,9 @@ from bondloop.bondgraph import (
 )
 from bondloop.bondgraph.cut import rejoin
 from bondloop.bondgraph.graph_data import describe_model
+from bondloop.data.restoring import restore
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import prefixed
-from bondloop.program.restoring import restore
 from bondloop.units import _dimension, multiplied
 
 

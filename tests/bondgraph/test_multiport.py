@@ -35,10 +35,10 @@ from bondloop.bondgraph import (
 )
 from bondloop.compile import Runner
 from bondloop.control import VirtualJunction
+from bondloop.data.ranges import Range
 from bondloop.errors import BondloopError, CausalityError, InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.ranges import Range
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper

@@ -15,12 +15,12 @@ from scipy.optimize import brentq
 from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf
 from bondloop.bondgraph.potentials import gradient
 from bondloop.compile import Runner
+from bondloop.data.ranges import Range
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.program.calculus import partials
 from bondloop.program.compose import with_values
 from bondloop.program.expr import Var, evaluate
-from bondloop.program.ranges import Range
 from bondloop.program.signals import Sine
 from bondloop.program.sympy_bridge import from_sympy
 

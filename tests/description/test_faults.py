@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from bondloop import description, papers
+from bondloop.data.restoring import restore
 from bondloop.description.toml_text import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
-from bondloop.program.restoring import restore
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 

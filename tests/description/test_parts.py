@@ -33,10 +33,10 @@ from bondloop.bondgraph import (
     Switch,
     Zero,
 )  # fmt: skip
+from bondloop.data.kinds import FAMILIES, complete, plain, same
+from bondloop.data.ranges import Range
+from bondloop.data.restoring import restore
 from bondloop.errors import InputError
-from bondloop.program.kinds import FAMILIES, complete, plain, same
-from bondloop.program.ranges import Range
-from bondloop.program.restoring import restore
 from bondloop.program.system import system_from_matrices
 
 PARTS = [

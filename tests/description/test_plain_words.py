@@ -9,10 +9,10 @@ import pytest
 import bondloop as bl
 from bondloop import description
 from bondloop.bondgraph import C
+from bondloop.data.kinds import complete
+from bondloop.data.restoring import restore
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
-from bondloop.program.kinds import complete
-from bondloop.program.restoring import restore
 from bondloop.rigs import LoadCell
 from bondloop.units import quantity
 

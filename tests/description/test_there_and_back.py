@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, assume, given, settings
 import bondloop as bl
 from bondloop import description, papers
 from bondloop.bondgraph import C, Model, One, bond
+from bondloop.data.restoring import restore
 from bondloop.errors import InputError
-from bondloop.program.restoring import restore
 from bondloop.program.tick_json import dump_tick
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py

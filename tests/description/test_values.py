@@ -7,10 +7,10 @@ import re
 import pytest
 
 from bondloop import description as room
+from bondloop.data.annotations import annotation_of
+from bondloop.data.kinds import FAMILIES, complete
+from bondloop.data.restoring import Reader, restore
 from bondloop.errors import BondloopError
-from bondloop.program.annotations import annotation_of
-from bondloop.program.kinds import FAMILIES, complete
-from bondloop.program.restoring import Reader, restore
 
 NEEDED = {
     "amplitude": 0.1, "frequency": 2.0, "start": 1.0, "stop": 5.0, "duration": 3.0, "at": 0.5, "value": 2.0,

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile import write_c
+from bondloop.data.ranges import Range
 from bondloop.errors import InputError
 from bondloop.program import tick_json
 from bondloop.program.causal_order import schedule
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Op, Var, function, select
 from bondloop.program.quantity import Quantity
-from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 from bondloop.program.tick_json import dump_tick, load_tick

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from two_halves import LoopOptions, make_computer, make_rig, until
 
+from bondloop.data.ranges import Range
 from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
 from bondloop.program.expr import Var
-from bondloop.program.ranges import Range
 from bondloop.realtime import Console, LoopProcess, Ring
 from bondloop.realtime.programs.build import build_pair
 from bondloop.realtime.recorder import Recorder

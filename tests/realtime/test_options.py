@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop import realtime
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.program.described import Parameter
 from bondloop.realtime import LoopOptions, RigOptions, export_c, run_realtime
 from bondloop.realtime.session import prepare
 

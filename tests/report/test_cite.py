@@ -6,7 +6,7 @@ import pytest
 
 import bondloop as bl
 from bondloop import control, devices, integrate, papers
-from bondloop.program.kinds import FAMILIES
+from bondloop.data.kinds import FAMILIES
 from bondloop.report.citing import works_of
 from bondloop.report.literature import SOURCES, TEXTBOOK, WORKS
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, Model, One, Port, R
+from bondloop.data.restoring import restore
 from bondloop.errors import BondloopError
-from bondloop.program.restoring import restore
 from bondloop.rigs import OnBracket, OrificeDamper, mounted
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from bondloop.assess.samples import same_length
 from bondloop.assess.tracking import rms
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import ratio, same_length
-from bondloop.program.ranges import POSITIVE
+from bondloop.data.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

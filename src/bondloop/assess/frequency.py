@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import same_length
+from bondloop.data.ranges import POSITIVE, number
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.ranges import POSITIVE, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

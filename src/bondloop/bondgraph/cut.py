@@ -9,8 +9,8 @@ from bondloop.bondgraph.domains import domain_at
 from bondloop.bondgraph.elements import SS
 from bondloop.bondgraph.flatten import flatten
 from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond, unbond
+from bondloop.data.kinds import FAMILIES, Kind, register, stamp_all
 from bondloop.errors import ModelError
-from bondloop.program.kinds import FAMILIES, Kind, register, stamp_all
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model

@@ -40,8 +40,8 @@ from bondloop.program.time_derivative import add_rates
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
+    from bondloop.data.ranges import Range
     from bondloop.program.quantity import Quantity
-    from bondloop.program.ranges import Range
     from bondloop.program.switching_rules import HeldMode
     from bondloop.program.system_data import Divisor
 

@@ -31,8 +31,8 @@ from bondloop.bondgraph.potentials import ICField
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
 from bondloop.bondgraph.switching_elements import Clutch, Diode, Stop, Switch, Switching
 from bondloop.bondgraph.two_ports import GY, MGY, MTF, TF
+from bondloop.data.ranges import FINITE, NOT_ZERO, POSITIVE, Range
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import FINITE, NOT_ZERO, POSITIVE, Range
 
 __all__ = [
     "GY",

@@ -13,8 +13,8 @@ from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Reading, reading
 from bondloop.bondgraph.potentials import describe
+from bondloop.data.ranges import POSITIVE, Range
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import POSITIVE, Range
 
 __all__ = ["CField", "Field", "IField", "RField"]
 

@@ -12,7 +12,7 @@ from bondloop.bondgraph.multiport import formula_of
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
 __all__ = ["Formula", "checked_parameters", "is_matrix", "modulation_of"]
 

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.parts import Bond, Junction, Part, Port, Reading, Terminal, bond
-from bondloop.errors import BondloopError, InputError, one_or_all
-from bondloop.program.kinds import (
+from bondloop.data.kinds import (
     FAMILIES,
     PYTHON,
     Kind,
@@ -28,6 +27,7 @@ from bondloop.program.kinds import (
     plain,
     register,
 )
+from bondloop.errors import BondloopError, InputError, one_or_all
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model

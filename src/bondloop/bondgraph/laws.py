@@ -9,9 +9,9 @@ from typing import Any
 
 from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.inverse import inverse_of, rises
+from bondloop.data.ranges import FINITE, Range, is_truth
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
-from bondloop.program.ranges import FINITE, Range, is_truth
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.domain import Domain
     from bondloop.bondgraph.parts import Part
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
 __all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
 

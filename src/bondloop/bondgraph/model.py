@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Reading, Terminal, Zero, bond, unbond
+from bondloop.data.kinds import family_word, in_python, origin_of
 from bondloop.display import telling
 from bondloop.errors import BondloopError, InputError, ModelError, unknown_name
-from bondloop.program.kinds import family_word, in_python, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from bondloop.bondgraph.parts import Element, Reading, reading
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
 __all__ = ["MC", "MR", "MSe", "MSf", "Modulated"]
 

@@ -12,8 +12,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from bondloop.bondgraph.domain import Domain, domain_from
+from bondloop.data.kinds import Kind, family_word, kept, register
 from bondloop.errors import AbsentError, ModelError
-from bondloop.program.kinds import Kind, family_word, kept, register
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model

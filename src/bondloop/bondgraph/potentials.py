@@ -16,7 +16,7 @@ from bondloop.bondgraph.relations import PortSymbols, Relations
 from bondloop.errors import InputError, ModelError, unknown_name
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
 __all__ = ["ICField", "describe", "gradient"]
 

@@ -12,7 +12,7 @@ from bondloop.errors import InputError, ModelError
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
 __all__ = ["De", "Df", "Function", "Input", "Integrator"]
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Element, Reading, reading
+from bondloop.data.ranges import FINITE, NOT_NEGATIVE, Range
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE, Range
 from bondloop.units import unit_in
 
 __all__ = ["Clutch", "Diode", "Stop", "Switch", "Switching"]

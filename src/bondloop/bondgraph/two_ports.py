@@ -12,8 +12,8 @@ from bondloop.bondgraph.formulas import Formula, is_matrix, modulation_of
 from bondloop.bondgraph.laws import check_number, checked_ranges, checked_size
 from bondloop.bondgraph.modulated import Modulated
 from bondloop.bondgraph.parts import Element
+from bondloop.data.ranges import NOT_ZERO, Range
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.ranges import NOT_ZERO, Range
 
 __all__ = ["GY", "MGY", "MTF", "TF", "MatrixTransformer", "TwoPort"]
 

@@ -196,7 +196,7 @@ def _converted(key: str, given: str, default: object) -> bool | float | str:
         except ValueError:
             raise InputError(f"{key}: expected a whole number; found {given!r}") from None
     if isinstance(default, float):
-        from bondloop.program.ranges import number
+        from bondloop.data.ranges import number
 
         return number(given, key, *UNITS.get(key, ()))
     return given

@@ -13,9 +13,9 @@ import numpy as np
 from bondloop.compile.library import CBackend
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
 from bondloop.compile.py_writer import PythonBackend
+from bondloop.data.ranges import checked_values
 from bondloop.display import brief
 from bondloop.errors import CompileError, InputError, unknown_name
-from bondloop.program.ranges import checked_values
 from bondloop.program.walk import Point
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from bondloop.control.junction import (
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.restoring_force import RestoringForce
 from bondloop.control.several import PerActuator, Scheduled
-from bondloop.program.described import Parameter
+from bondloop.data.described import Parameter
 
 __all__ = [
     "MCS", "AdaptiveCoupledInverse", "AdaptiveModelBased", "AdaptivePrediction", "AdaptiveRemainder",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph.domain import TRANSLATION, Domain, domain_of
+from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.program.block import Applied, Context, applied_of, at_interface
 from bondloop.program.compose import connect
-from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
 from bondloop.program.written import Readings

@@ -10,12 +10,12 @@ import numpy as np
 
 from bondloop.control.base import Compensator, Measured
 from bondloop.control.blocks import carried, sending, transfer_models
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, number
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number
 from bondloop.program.same_twice import same_twice
 from bondloop.program.samples import as_samples, in_si
 from bondloop.program.schedule import Assign

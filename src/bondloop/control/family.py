@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
-from bondloop.program.ranges import POSITIVE
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 
 from bondloop.control.base import Compensator, Controller, Measured
 from bondloop.control.control_law import Desired
+from bondloop.data.ranges import is_truth
 from bondloop.errors import InputError, ModelError
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Call, Const, Expr, Op, Var, substitute
-from bondloop.program.ranges import is_truth
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:

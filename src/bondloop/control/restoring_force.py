@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Described
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator, channel
 from bondloop.control.blocks import from_first
+from bondloop.data.described import Parameter, state_unit
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, applied_of, at_interface, named
-from bondloop.program.described import Parameter, state_unit
 from bondloop.program.expr import Const, Expr, Var, as_expr, function, substitute
 from bondloop.program.quantity import Quantity, Role, quantity_of
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 

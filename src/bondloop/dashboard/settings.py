@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.ranges import number
 
 __all__ = ["Absence", "Settings", "Subject"]
 

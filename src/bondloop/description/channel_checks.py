@@ -12,7 +12,7 @@ from bondloop.realtime.channels.sheet import factor_of, shown_number
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
-    from bondloop.program.restoring import Place, Reader
+    from bondloop.data.restoring import Place, Reader
     from bondloop.realtime.channels import ControllerFault, LabChannel, Zeroing
 
 __all__ = [

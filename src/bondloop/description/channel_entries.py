@@ -11,7 +11,7 @@ from bondloop.realtime.channels.packet import ROLES, TYPES
 from bondloop.units import known_unit
 
 if TYPE_CHECKING:
-    from bondloop.program.restoring import Place, Reader
+    from bondloop.data.restoring import Place, Reader
 
 __all__ = [
     "CHANNEL",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop.containers import expect_file
+from bondloop.data.restoring import FAILED, Place, Reader
 from bondloop.description.channel_checks import (
     check_channel,
     check_feedback,
@@ -32,7 +33,6 @@ from bondloop.description.packet_entries import read_packet
 from bondloop.description.toml_lines import lines_of, with_lines
 from bondloop.description.toml_text import parsed
 from bondloop.errors import BondloopError, FaultsError, InputError
-from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.realtime.channels import Calibration, Channels, ControllerFault, LabChannel, Zeroing
 from bondloop.realtime.channels.packet import type_range
 from bondloop.realtime.channels.wiring import faults_against

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bondloop.data.restoring import FAILED, Place, Reader
 from bondloop.description.channel_entries import FIELD, PACKET, SIDE
-from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.realtime.channels import ControllerFault, LabChannel, Packet, PacketField, PacketSide
 from bondloop.realtime.channels.packet import MOST_BYTES, TYPES, size_of, type_range
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bondloop.data.kinds import Kind, describable
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.program.kinds import Kind, describable
 
 __all__ = ["hidden", "names_in", "python_kind", "running", "source_of"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import papers
+from bondloop.data.kinds import FAMILIES, Kind
+from bondloop.data.restoring import Place, Reader
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.test_data import parameters_of_file, read_test
-from bondloop.program.kinds import FAMILIES, Kind
-from bondloop.program.restoring import Place, Reader
 
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bondloop import papers
+from bondloop.data.annotations import annotation_of, read_annotation
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.kinds import FAMILIES, Kind
+from bondloop.data.ranges import POSITIVE, Range
+from bondloop.data.restoring import suiting
 from bondloop.description import test_file  # noqa: F401 - it brings all kinds
 from bondloop.hybrid.test_data import parameters_of_file
-from bondloop.program.annotations import annotation_of, read_annotation
-from bondloop.program.described import Parameter, Whole
-from bondloop.program.kinds import FAMILIES, Kind
-from bondloop.program.ranges import POSITIVE, Range
-from bondloop.program.restoring import suiting
 
 __all__ = ["schema"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bondloop.data.kinds import Kind, describable, register
+from bondloop.data.ranges import number
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import Kind, describable, register
-from bondloop.program.ranges import number
 from bondloop.program.signals import Recorded, Table
 from bondloop.records import read_at2, read_ground_motion
 

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
 from bondloop.containers import expect_file
+from bondloop.data.annotations import annotation_of, read_annotation
+from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words
+from bondloop.data.ranges import POSITIVE
+from bondloop.data.restoring import Place, Reader, path_of
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import hidden, python_kind, source_of
 from bondloop.description.toml_lines import lines_of, with_lines
@@ -20,10 +24,6 @@ from bondloop.errors import BondloopError, FaultsError, InputError
 from bondloop.hybrid.rehearsal import run_length
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
-from bondloop.program.annotations import annotation_of, read_annotation
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words
-from bondloop.program.ranges import POSITIVE
-from bondloop.program.restoring import Place, Reader, path_of
 
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable

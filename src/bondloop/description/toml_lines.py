@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from bondloop.program.restoring import path_of
+from bondloop.data.restoring import path_of
 
 if TYPE_CHECKING:
-    from bondloop.program.restoring import Fault, Place
+    from bondloop.data.restoring import Fault, Place
 
 __all__ = ["lines_of", "with_lines"]
 

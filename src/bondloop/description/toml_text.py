@@ -8,9 +8,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from bondloop.data.kinds import FAMILIES
 from bondloop.description.toml_faults import syntax_fault
 from bondloop.errors import InputError
-from bondloop.program.kinds import FAMILIES
 
 __all__ = ["parsed", "toml_text"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.data.described import Parameter
 from bondloop.devices.bouc_wen import BoucWen
 from bondloop.math import exp, sign
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed

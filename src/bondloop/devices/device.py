@@ -103,7 +103,7 @@ class Device(OdeSpecimen, family="device"):
         cycles
             How many cycles grow.
         """
-        from bondloop.program.ranges import POSITIVE
+        from bondloop.data.ranges import POSITIVE
 
         most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
         f = POSITIVE.check(frequency, "loops(frequency)", "Hz")

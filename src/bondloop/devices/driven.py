@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.data.ranges import POSITIVE
 from bondloop.devices.ode_element import SYMBOLS, changes, finite_formulas
 from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, SolveError
 from bondloop.program.expr import Const, Expr, Var, select, substitute, variables
 from bondloop.program.law import entries, formulas
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.samples import in_si
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Repeat, Step, Tick, Update, instantiate

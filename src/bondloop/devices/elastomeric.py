@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
 from bondloop.devices.bouc_wen import check_shape
 from bondloop.devices.device import Device
 from bondloop.errors import InputError
 from bondloop.math import sign
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

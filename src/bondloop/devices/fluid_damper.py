@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
 from bondloop.devices.device import STIFFNESS, Device
 from bondloop.math import sign
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

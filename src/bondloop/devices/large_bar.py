@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.data.described import Parameter
 from bondloop.devices.device import FORCE, LENGTH
 from bondloop.devices.ode_specimen import OdeSpecimen
 from bondloop.errors import InputError
 from bondloop.math import maximum, sqrt
-from bondloop.program.described import Parameter
 from bondloop.program.traced import array_of
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from bondloop.data.described import Parameter
 from bondloop.devices.device import DAMPING, FORCE, LENGTH, STIFFNESS, VELOCITY, Device
 from bondloop.math import sign, tanh
-from bondloop.program.described import Parameter
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:

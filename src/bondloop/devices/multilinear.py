@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.devices.device import Device
 from bondloop.errors import InputError
 from bondloop.math import clip, maximum, sign
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

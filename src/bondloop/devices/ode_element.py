@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bondloop.bondgraph import Model, Multiport
 from bondloop.bondgraph.parts import Element
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
+from bondloop.data.described import stated_units
+from bondloop.data.kinds import describable
 from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.described import stated_units
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.kinds import describable
 from bondloop.program.law import entries, formulas
 from bondloop.program.same_twice import same_twice
 from bondloop.program.traced import Traced, Value, array_of, operations_of

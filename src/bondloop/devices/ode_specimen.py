@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from bondloop.bondgraph import Input, Model, Port, bond
+from bondloop.data.described import Described
 from bondloop.errors import ModelError
-from bondloop.program.described import Described
 from bondloop.program.law import Law
 from bondloop.program.written import Readings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.data.described import Parameter
 from bondloop.devices.device import VELOCITY, Device
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
 from bondloop.devices.device import Device
 from bondloop.errors import InputError
 from bondloop.math import clip, exp, maximum, minimum, where
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import pi
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE
 from bondloop.devices.device import DAMPING, STIFFNESS, Device
-from bondloop.program.described import Parameter
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
 from bondloop.external.answer import Answer, RigFaultError
 from bondloop.external.first_stiffness import first_stiffness
-from bondloop.program.ranges import number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.substructure.external_half import ExternalHalf
 

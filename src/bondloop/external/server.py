@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Self
 
+from bondloop.data.ranges import instant
 from bondloop.errors import InputError
 from bondloop.external.generic_client import SIZES_BYTES, GenericClientSession
 from bondloop.external.plain_packets import Request
 from bondloop.external.plain_session import PlainSession, refusal
-from bondloop.program.ranges import instant
 
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Literal
 
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import build_program, compiler
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import CompileError, InputError
 from bondloop.fmu.definition import definition_c
 from bondloop.fmu.model_description import About, build_description, model_description
 from bondloop.fmu.variables import tick_variables
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     import numpy as np

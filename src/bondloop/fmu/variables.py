@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
     from bondloop.program.tick import Tick
 
 __all__ = ["Variable", "bounds_of", "described", "legible", "tick_variables"]
@@ -153,7 +153,7 @@ def bounds_of(allowed: Range | None) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from bondloop.program.ranges import Range
+    >>> from bondloop.data.ranges import Range
     >>> bounds_of(Range(above=0, most=2.0))
     (5e-324, 2.0)
     """

@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from bondloop.bondgraph.domain import TRANSLATION, is_at_home
+from bondloop.data.described import stated_kinds, stated_units
+from bondloop.data.ranges import number
 from bondloop.errors import InputError, ModelError
-from bondloop.program.described import stated_kinds, stated_units
 from bondloop.program.quantity import quantity_of
-from bondloop.program.ranges import number
 from bondloop.program.signals import Constant, Signal
 from bondloop.units import is_of_kind, multiplied, unit_in
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bondloop.data.kinds import origin_of
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.display.html import folded, notebook, paragraph, preformatted, table
 from bondloop.errors import BondloopError, InputError
@@ -29,8 +31,6 @@ from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.remedy import Change, smallest_change
 from bondloop.hybrid.repeated_run import repetitions
 from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.program.kinds import origin_of
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.tick import statements
 from bondloop.rigs.rig_tick import MEASURED
 from bondloop.substructure.assumptions import Assumptions, check_assumptions

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bondloop.program.kinds import origin_of
+from bondloop.data.kinds import origin_of
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.program.kinds import Origin
+    from bondloop.data.kinds import Origin
     from bondloop.rigs.emulated import Emulated
 
 __all__ = ["cut_structure", "fold_halves"]

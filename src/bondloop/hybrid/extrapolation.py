@@ -13,11 +13,11 @@ import numpy as np
 from bondloop.control.base import Compensator
 from bondloop.control.blocks.history import earlier, fit_weights, from_first, weighted
 from bondloop.control.feedforward.direct import Direct
+from bondloop.data.described import Described, Parameter, Whole
 from bondloop.errors import InputError
 from bondloop.hybrid.arguments import expect
 from bondloop.integrate import Exact, ForwardEuler
 from bondloop.program.block import Applied
-from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.annotations import alias
 from bondloop.errors import BondloopError, InputError
-from bondloop.program.annotations import alias
 from bondloop.program.signals import Signal
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.kinds import origin_of
 from bondloop.errors import BondloopError, InputError
 from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.kinds import origin_of
 from bondloop.program.tick import Update
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.ground import footing_of

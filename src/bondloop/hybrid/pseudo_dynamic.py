@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE, Range, checked_values, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
@@ -32,7 +33,6 @@ from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.tunables import SCALE
 from bondloop.integrate.structural.base import Scheme
-from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.imperfections.base import expect_unit
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig

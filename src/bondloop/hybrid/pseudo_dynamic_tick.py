@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import NOT_NEGATIVE
 from bondloop.errors import UnknownNameError
 from bondloop.hybrid.channel_bounds import diverged, limit_word
 from bondloop.hybrid.complete import Complete
@@ -20,7 +21,6 @@ from bondloop.integrate.structural.specimen import spread
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.paths import within
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import ZERO, Channel, Step, Tick, identifier, reads
 from bondloop.structures.dofs import dof_domain

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from bondloop.data.kinds import file_digests, in_python, plain, same, without_folders
+from bondloop.data.ranges import number
 from bondloop.display import telling
 from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
-from bondloop.program.kinds import file_digests, in_python, plain, same, without_folders
-from bondloop.program.ranges import number
 from bondloop.program.tick import calls
 
 if TYPE_CHECKING:

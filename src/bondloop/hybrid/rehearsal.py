@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.ranges import number
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.safety.channel_names import CAUSE
 

@@ -16,6 +16,7 @@ import numpy as np
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
+from bondloop.data.ranges import checked_values, number
 from bondloop.display import telling
 from bondloop.display.html import folded, listed, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
@@ -27,7 +28,6 @@ from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
 from bondloop.hybrid.tunables import checked_sets
 from bondloop.program.quantity import Meaning, Role
-from bondloop.program.ranges import checked_values, number
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick

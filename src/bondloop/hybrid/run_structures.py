@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.restoring import restore
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.restoring import restore
 from bondloop.structures.structure import Structure
 
 if TYPE_CHECKING:

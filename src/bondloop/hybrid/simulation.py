@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
+from bondloop.data.ranges import POSITIVE, Range, checked_values
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal, expect_signals
 from bondloop.hybrid.channel_bounds import diverged, role_of
@@ -20,7 +21,6 @@ from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.system import System
 from bondloop.program.tick import Channel, Step, Tick, identifier

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
+from bondloop.data.described import Described
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.arguments import expect
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.quantity import Quantity
 from bondloop.program.signals import Signal

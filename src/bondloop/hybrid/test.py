@@ -14,6 +14,7 @@ from bondloop.control import as_controller
 from bondloop.control.base import Compensator, Controller
 from bondloop.control.feedforward.direct import Direct
 from bondloop.control.restoring_force import RestoringForce
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
@@ -45,7 +46,6 @@ from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Var
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
 from bondloop.rigs.emulated import Emulated
 from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor

@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any
 
 from bondloop.bondgraph import Model
+from bondloop.data.kinds import Kind, register
+from bondloop.data.restoring import FAILED, Place, Reader
 from bondloop.errors import BondloopError, nearest, unknown_name
 from bondloop.hybrid.energies import ENERGIES
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
@@ -22,8 +24,6 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded, structures_of
-from bondloop.program.kinds import Kind, register
-from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.substructure.half import numerical_half
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bondloop.data.ranges import FINITE, Range, is_truth
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Expr, Var, select, variables
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import FINITE, Range, is_truth
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, Tick, Update, reads
 from bondloop.program.tunable import Tunable

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bondloop.bondgraph.cut import interfaces
+from bondloop.data.ranges import NOT_NEGATIVE
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.hybrid.channel_bounds import POWER, diverged, limit_word, role_of
 from bondloop.hybrid.comparison import (
@@ -24,7 +25,6 @@ from bondloop.hybrid.tunables import SCALE, targets_from_outside, tunable_tick
 from bondloop.program.compose import connect
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 from bondloop.rigs.rig_tick import MEASURED, RigBlock, indexed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import Model
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import InputError, SolveError, unknown_name
@@ -22,7 +23,6 @@ from bondloop.identify.fit_time import checked
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.residuals import ResidualTests, check_residuals
 from bondloop.identify.sensitivity_run import SensitivityRun
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.system import System
 from bondloop.transfer.base import OUT, transfer_system
 from bondloop.transfer.thin_products import dot

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.identify.channel_faults import LEVELS, clipping, constant, held, slow_rows, slowly_held
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.measurements import read_measurements, sampling_of
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import instant, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.leading import leading
 from bondloop.identify.time_grid import disagreement, find_grid
-from bondloop.program.described import Parameter
-from bondloop.program.ranges import instant, number
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:

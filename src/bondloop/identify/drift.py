@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.described import number
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.identify.fit_time import checked
 from bondloop.identify.residuals import autocovariance
-from bondloop.program.described import number
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import number
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.described import number
 from bondloop.program.signals import Sine, SumOfSines
 
 if TYPE_CHECKING:

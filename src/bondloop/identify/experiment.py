@@ -11,14 +11,14 @@ import numpy as np
 
 from bondloop.compile import Runner
 from bondloop.control.base import Measured
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import telling
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
 from bondloop.program.block import Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var
 from bondloop.program.quantity import Role
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.rig_tick import MEASURED, RigBlock

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import NOT_NEGATIVE, si_array
 from bondloop.display import telling
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process_fit import ProcessFit, process_fit
 from bondloop.identify.starting_values import Lines, rational_starts
 from bondloop.identify.structure import Structure, structure
-from bondloop.program.ranges import NOT_NEGATIVE, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE, number
 from bondloop.display import telling
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
@@ -25,7 +26,6 @@ from bondloop.identify.residuals import check_residuals
 from bondloop.identify.search import grown
 from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
 from bondloop.identify.structure import Structure, structure
-from bondloop.program.ranges import POSITIVE, number
 from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
 from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import InputError, SolveError
@@ -23,7 +24,6 @@ from bondloop.identify.matrix_problem import MatrixProblem
 from bondloop.identify.matrix_response import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.search import criterion, search
 from bondloop.identify.structure import Structure, structure
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     import os

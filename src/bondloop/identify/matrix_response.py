@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

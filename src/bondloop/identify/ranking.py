@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE, number
 from bondloop.display import brief, telling
 from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import BondloopError, InputError
@@ -17,7 +18,6 @@ from bondloop.identify.process_fit import information
 from bondloop.identify.ranking_words import cancelling_words, delay_words, either_words, other_words
 from bondloop.identify.search import promising, search
 from bondloop.identify.structure import Structure, structure
-from bondloop.program.ranges import POSITIVE, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import same_length
+from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.stepped_sine import FrequencyResponse
-from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

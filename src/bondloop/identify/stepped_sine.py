@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, number, si_array
 from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.fourier import FourierPoint, fourier_point
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

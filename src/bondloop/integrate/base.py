@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.remember import remember
 from bondloop.program.resolve import resolve

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.data.described import Whole
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.integrate.implicit_step import implicit_products
 from bondloop.integrate.local_laws import local_laws
 from bondloop.program.causal_order import schedule
-from bondloop.program.described import Whole
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.tick import Product, Update, instantiate
 

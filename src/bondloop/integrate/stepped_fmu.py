@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
 from bondloop.fmu import write_tick_fmu
 from bondloop.integrate.rk4 import RK4
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.mode_at_point import starting_states
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.tick import Channel, Tick, identifier
 
 if TYPE_CHECKING:

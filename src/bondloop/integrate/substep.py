@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination, solved
 from bondloop.integrate.structural.matrices import Inverse
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.program.described import Parameter, Whole
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.kinds import describable
 from bondloop.program.expr import Const, Expr, function
-from bondloop.program.kinds import describable
 from bondloop.program.signals import Signal
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run, Simulation

@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import number
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.dubois_structure import STRUCTURE, FadingSine
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model

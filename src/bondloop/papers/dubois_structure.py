@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.program.described import Parameter
+from bondloop.data.described import Parameter
 from bondloop.program.expr import Const, Expr, function
 from bondloop.program.signals import Signal
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError
-from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path

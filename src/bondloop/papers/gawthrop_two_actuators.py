@@ -22,8 +22,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError
-from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.control import Controller

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.marths_structure import FORCE, FRAME, MOMENT, model, reference
-from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path

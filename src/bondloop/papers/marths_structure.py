@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import CField, I, Model, RField, Se, bond
+from bondloop.data.kinds import describable
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
-from bondloop.program.kinds import describable
 from bondloop.structures.forms.structure_model import StructureModel
 
 if TYPE_CHECKING:

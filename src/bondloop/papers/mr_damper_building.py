@@ -17,8 +17,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import number
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import number
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model

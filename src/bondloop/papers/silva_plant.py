@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, CField, I, Input, Model, MSe, Multiport, One, Port, R, RField
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

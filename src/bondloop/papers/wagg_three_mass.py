@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, Df, Integrator, Model, Sf
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
-from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path

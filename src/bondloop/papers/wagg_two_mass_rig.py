@@ -23,9 +23,9 @@ import math
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import number
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bondloop.data.ranges import number
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
 from bondloop.plots.thinning import drawable, envelope
-from bondloop.program.ranges import number
 from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.errors import InputError
 from bondloop.plots.page import COLOURS, DASHES, GREY, RULE, dress, finish, legend, page, plain
-from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.plots.earthquake import drift_profile, energies, hysteresis
@@ -19,7 +20,6 @@ from bondloop.plots.overview import Pairs, checked, overview
 from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum
 from bondloop.plots.subspace import subspace
-from bondloop.program.ranges import number
 from bondloop.structures.members import largest_forces
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 
 from bondloop.assess.samples import same_length
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, quantity_of, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, ERROR, dress, finish, heading, legend, page, round_steps
 from bondloop.plots.thinning import drawable, envelope
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from bondloop.data.ranges import FINITE, POSITIVE
 from bondloop.errors import InputError
 from bondloop.plots.members import Lines, lines
 from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page
 from bondloop.plots.supports import draw_supports
-from bondloop.program.ranges import FINITE, POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.colors import to_rgba
 
 from bondloop.assess import delay, normalised_rms_error
+from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import COLOURS, GREY, WIDTH, dress, finish, heading, note, page, round_steps
 from bondloop.plots.thinning import CELLS, DENSE, drawable, ink, trajectory
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ room holds that list and its readings.
 
 from __future__ import annotations
 
+from bondloop.data.kinds import describable
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, function, select, substitute, variables
-from bondloop.program.kinds import describable
 from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.program.schedule import Assign
 from bondloop.program.statespace import StateSpace

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import BondloopError, ModelError
 from bondloop.program.expr import Expr, Var, as_expr, is_comparison
-from bondloop.program.ranges import number
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
 

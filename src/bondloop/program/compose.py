@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bondloop.data.ranges import checked_values
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.ranges import checked_values
 from bondloop.program.renaming import Renaming
 from bondloop.program.system_data import SystemData, SystemPart
 

@@ -22,8 +22,8 @@ from bondloop.errors import ModelError, unknown_name
 from bondloop.program.philox import normal, uniform
 
 if TYPE_CHECKING:
+    from bondloop.data.ranges import Range
     from bondloop.program.quantity import Quantity
-    from bondloop.program.ranges import Range
 
 Number = int | float
 

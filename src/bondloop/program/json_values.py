@@ -9,15 +9,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from bondloop.data.ranges import Range
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Var
 from bondloop.program.factored import Factored
 from bondloop.program.quantity import KINDS, Meaning, Quantity
-from bondloop.program.ranges import Range
 from bondloop.program.solving import SingularError
 
 if TYPE_CHECKING:
-    from bondloop.program.kinds import Json
+    from bondloop.data.kinds import Json
 
 __all__ = [
     "LEAVES",

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
+from bondloop.data.annotations import annotation_of, read_annotation
+from bondloop.data.described import Parameter
+from bondloop.data.kinds import FAMILIES
+from bondloop.data.ranges import number
+from bondloop.data.restoring import Reader
 from bondloop.errors import AbsentError, InputError, ModelError, unknown_name
-from bondloop.program.annotations import annotation_of, read_annotation
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Var
-from bondloop.program.kinds import FAMILIES
-from bondloop.program.ranges import number
-from bondloop.program.restoring import Reader
 from bondloop.program.samples import in_si
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
 from bondloop.program.written import check_arguments, check_units
@@ -24,8 +24,8 @@ from bondloop.program.written import check_arguments, check_units
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.data.ranges import Range
     from bondloop.program.expr import Expr
-    from bondloop.program.ranges import Range
 
 __all__ = ["Law", "entries", "formulas"]
 

@@ -12,7 +12,7 @@ from bondloop.program.expr import Expr, Op, Var
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
-    from bondloop.program.kinds import Json
+    from bondloop.data.kinds import Json
     from bondloop.program.tick import Channel
 
 __all__ = ["KINDS", "NOTHING", "Meaning", "Quantity", "Role", "channels_of", "quantity_of"]

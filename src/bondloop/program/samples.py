@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.program.ranges import is_truth, si_array
+from bondloop.data.ranges import is_truth, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.ranges import instant, number
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
 from bondloop.program.input_extremes import Inputs
-from bondloop.program.ranges import instant, number
 from bondloop.program.signals.table import checked_column
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.state_slopes import slopes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from bondloop.data.ranges import number, si_array
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.ranges import number, si_array
 from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.kinds import describable, family_word
 from bondloop.display import telling
 from bondloop.display.html import listed, notebook, paragraph, table
-from bondloop.program.kinds import describable, family_word
 from bondloop.program.system_data import SystemData
 
 if TYPE_CHECKING:

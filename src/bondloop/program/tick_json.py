@@ -41,7 +41,7 @@ from bondloop.program.tick import NOT_IN_FILES, Product, Tick
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from bondloop.program.kinds import Json
+    from bondloop.data.kinds import Json
 
 __all__ = ["dump_tick", "load_tick"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.data.described import Described, common_unit, state_unit, stated_units
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.described import Described, common_unit, state_unit, stated_units
-from bondloop.program.ranges import number
 from bondloop.units import multiplied
 
 __all__ = ["Tunable"]

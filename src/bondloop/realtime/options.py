@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
-from bondloop.program.ranges import number
 
 __all__ = ["LoopOptions", "RigOptions"]
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import BondloopError, InputError
-from bondloop.program.ranges import number
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.console.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bondloop.data.ranges import checked_values, number
 from bondloop.display import at_work
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.rehearsal import run_length, steps_of
 from bondloop.hybrid.run import Run, origin
 from bondloop.hybrid.tunables import operated
-from bondloop.program.ranges import checked_values, number
 from bondloop.program.tick import calls
 from bondloop.program.tick_json import dump_tick
 from bondloop.realtime.channels.wiring import refuse_misfits

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import number, si_array
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
-from bondloop.program.ranges import number, si_array
 from bondloop.program.signals import Recorded
 from bondloop.records.motion_units import STANDARD_GRAVITY
 from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods, loglog, response_spectrum

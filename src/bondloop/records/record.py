@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.kinds import ATOMS, is_row
+from bondloop.data.ranges import instant
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
-from bondloop.program.kinds import ATOMS, is_row
 from bondloop.program.quantity import Meaning, Role, channels_of
-from bondloop.program.ranges import instant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 
-from bondloop.program.described import Parameter
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, plain
-from bondloop.program.ranges import Range
+from bondloop.data.described import Parameter
+from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, plain
+from bondloop.data.ranges import Range
 from bondloop.report.number_words import in_unit, kind_words
 from bondloop.report.special_words import SPECIAL, several
 

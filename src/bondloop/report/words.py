@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.kinds import in_python
 from bondloop.hybrid.run import shown
 from bondloop.plots.axis_unit import pretty
-from bondloop.program.kinds import in_python
 from bondloop.program.quantity import Role
 from bondloop.report.number_words import short_numbers
 from bondloop.report.rigs import FMU, link_of, other_rig

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bondloop.data.described import Parameter
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
-from bondloop.program.described import Parameter
 from bondloop.rigs.bracket import OnBracket
 from bondloop.rigs.emulated import Emulated, RigSystem
 from bondloop.rigs.fmu_specimen import FmuSpecimen

@@ -6,8 +6,8 @@ import math
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
 from bondloop.bondgraph.laws import check_number
+from bondloop.data.kinds import describable
 from bondloop.errors import ModelError
-from bondloop.program.kinds import describable
 
 __all__ = ["OnBracket"]
 

@@ -11,11 +11,11 @@ from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
 from bondloop.bondgraph.domain import TRANSLATION, Domain, domains_of
 from bondloop.control.base import displacement_state
+from bondloop.data.described import Described, Parameter, Whole
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Var, variables
 from bondloop.program.quantity import quantity_of
 from bondloop.rigs.fmu_specimen import FmuSpecimen

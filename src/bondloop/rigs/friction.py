@@ -17,9 +17,9 @@ from typing import Any
 
 from bondloop.bondgraph import C, R
 from bondloop.bondgraph.laws import check_number
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 from bondloop.errors import InputError, ModelError
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.bondgraph.laws import check_number
+from bondloop.data.described import Described, Parameter, ranges_of
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter, ranges_of
-from bondloop.program.kinds import describable
 from bondloop.rigs.friction import dead_zone_spring
 from bondloop.transfer.guide_friction import guide_friction
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.program.described import Parameter
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
 from bondloop.program.system_data import Interface

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bondloop.data.ranges import NOT_NEGATIVE
 from bondloop.errors import InputError
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Role
-from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
 from bondloop.rigs.imperfections.base import in_turn

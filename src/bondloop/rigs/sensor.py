@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bondloop.data.described import number
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import Range
 from bondloop.errors import InputError
-from bondloop.program.described import number
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import Range
 from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
 from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE, Range
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.compose import connect
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, function
-from bondloop.program.ranges import POSITIVE, Range
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
 from bondloop.program.system_data import Interface

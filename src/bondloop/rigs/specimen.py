@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces
+from bondloop.data.kinds import FAMILIES, Kind, family_word, register, stamp
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.kinds import FAMILIES, Kind, family_word, register, stamp
 from bondloop.program.system import system_from_matrices
 from bondloop.substructure.half import orientation
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bondloop.data.described import Described
+from bondloop.data.ranges import Range
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
 from bondloop.integrate.base import worked_in
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
-from bondloop.program.described import Described
 from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
 from bondloop.rigs.sensor import checked_sensor

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import displacement_state
+from bondloop.data.described import Described, Parameter
+from bondloop.data.ranges import POSITIVE, Range
 from bondloop.errors import InputError
 from bondloop.program.compose import connect
-from bondloop.program.described import Described, Parameter
 from bondloop.program.expr import Expr, Var
-from bondloop.program.ranges import POSITIVE, Range
 from bondloop.transfer.base import TransferSystem, transfer_system
 from bondloop.transfer.set_point import expect_set_point
 

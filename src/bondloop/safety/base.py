@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bondloop.data.described import Described
 from bondloop.display import brief
-from bondloop.program.described import Described
 
 __all__ = ["SafetyBlock", "safety_from"]
 

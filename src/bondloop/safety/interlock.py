@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign

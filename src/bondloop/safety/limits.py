@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import ClassVar
 
+from bondloop.data.described import Described
+from bondloop.data.ranges import Range, plain_number
 from bondloop.errors import InputError
-from bondloop.program.described import Described
-from bondloop.program.ranges import Range, plain_number
 from bondloop.units import quantity
 
 __all__ = ["Limits"]

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var, select
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
 from bondloop.safety.base import SafetyBlock

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter, number
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, number
 from bondloop.program.expr import Const, Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.signals import Signal

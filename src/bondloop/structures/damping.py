@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bondloop.data.described import Described, Parameter
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter
-from bondloop.program.ranges import number
 from bondloop.structures.assembly import element_blocks, summed
 from bondloop.structures.dynamics.modes import modes
 from bondloop.structures.factor import factor

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

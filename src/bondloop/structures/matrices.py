@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bondloop.data.described import Described
+from bondloop.data.kinds import FAMILIES, origin_of, stamp
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.described import Described
-from bondloop.program.kinds import FAMILIES, origin_of, stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

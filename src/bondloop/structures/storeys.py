@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Described
+from bondloop.data.kinds import plain
+from bondloop.data.ranges import each_number
 from bondloop.errors import InputError, one_or_all, unknown_name
-from bondloop.program.described import Described
-from bondloop.program.kinds import plain
-from bondloop.program.ranges import each_number
 from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.matrices import Matrices, remember
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bondloop.data.kinds import plain
+from bondloop.data.ranges import number
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import plain
-from bondloop.program.ranges import number
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

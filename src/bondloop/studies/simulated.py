@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.program.paths import within
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.signals.in_tick import now_and_next
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from bondloop.containers import expect_file
+from bondloop.data.ranges import checked_value, number
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import checked_value, number
 from bondloop.program.tick_json import dump_tick
 from bondloop.studies.correlated import Correlated
 from bondloop.studies.distributions import Distribution, between_commas, distribution

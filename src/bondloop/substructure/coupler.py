@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Described, number
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Described, number
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update

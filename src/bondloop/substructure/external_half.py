@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import SS, Function, Integrator, Model, MSf, One, bond
 from bondloop.bondgraph.cut import INTERFACE
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range, number
 from bondloop.errors import InputError
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range, number
 
 if TYPE_CHECKING:
     from typing import Any

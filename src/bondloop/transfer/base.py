@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.bondgraph.parts import name_or_kind
+from bondloop.data.kinds import family_word
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import ForceOutputError, InputError, ModelError, unknown_name
 from bondloop.program.compose import prefixed
-from bondloop.program.kinds import family_word
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
 from bondloop.transfer.normal_form import normal_form

@@ -25,10 +25,10 @@ from bondloop.bondgraph import (
     R,
     Zero,
 )
+from bondloop.data.described import Described, Parameter, ranges_of
+from bondloop.data.kinds import describable
+from bondloop.data.ranges import POSITIVE, Range
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter, ranges_of
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import POSITIVE, Range
 from bondloop.transfer.clipping import clipped, unwound
 from bondloop.transfer.guide_friction import guide_friction
 

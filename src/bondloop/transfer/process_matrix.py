@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Described
+from bondloop.data.kinds import Kind, register, stamp
 from bondloop.errors import InputError
-from bondloop.program.described import Described
-from bondloop.program.kinds import Kind, register, stamp
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Model, MSf, One, Port, R, Zero
+from bondloop.data.described import Described, Parameter, ranges_of
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter, ranges_of
-from bondloop.program.kinds import describable
 from bondloop.transfer.clipping import clipped
 from bondloop.transfer.guide_friction import guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID

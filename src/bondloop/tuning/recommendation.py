@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.families import FAMILIES
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.test import HybridTest
-from bondloop.program.ranges import POSITIVE
 from bondloop.tuning.answer import Recommendation
 from bondloop.tuning.choice import chosen
 from bondloop.tuning.late_force import carried_on

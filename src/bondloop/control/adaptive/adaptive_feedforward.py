@@ -27,12 +27,12 @@ from bondloop.control.blocks import (
 )
 from bondloop.control.feedforward import expect_process, inverse_series, shifted
 from bondloop.control.tolerances import PRIOR_WEIGHT
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import NOT_NEGATIVE
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.control.base import channel
 from bondloop.control.blocks import clipped, coefficient_matrix, earlier, from_line, late
 from bondloop.control.feedforward import PolynomialPrediction, expect_process, inverse_series
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import NOT_NEGATIVE
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from bondloop.control.adaptive.mcs_law import AdaptiveLaw
 from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.data.described import Parameter, state_unit
+from bondloop.data.ranges import FINITE, NOT_NEGATIVE, in_seconds
 from bondloop.errors import InputError, ModelError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, state_unit
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import Quantity
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE, in_seconds
 from bondloop.program.signals import Signal
 from bondloop.program.tick import Update
 from bondloop.substructure.reference_model import reference_model

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bondloop.data.ranges import FINITE, NOT_NEGATIVE, POSITIVE
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.quantity import Quantity, Role, quantity_of
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE
 from bondloop.program.tick import Channel
 from bondloop.units import multiplied
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.adaptive.mcs import MCS
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
     from bondloop.substructure.half import NumericalHalf
 
 

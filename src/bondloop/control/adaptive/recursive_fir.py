@@ -25,12 +25,12 @@ from bondloop.control.blocks import (
     weighted,
 )
 from bondloop.control.feedforward import PolynomialPrediction, inverse_series, shifted
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import POSITIVE, number
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import POSITIVE, number
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.control.blocks.bounds import clipped
 from bondloop.control.tolerances import LEAST_PIVOT, LEAST_VARIANCE
+from bondloop.data.described import Parameter, number
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, number
 from bondloop.program.expr import Const, Expr, Op, Var, function, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.control.base import Compensator
 from bondloop.control.blocks import LinearFilter, from_first, rational
 from bondloop.control.tolerances import SHORTEST_LAG
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured

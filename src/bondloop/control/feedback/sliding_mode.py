@@ -12,9 +12,9 @@ import numpy as np
 from bondloop.control.base import Compensator
 from bondloop.control.blocks import ackermann, clipped, earlier, fit_weights, from_first, rational, weighted
 from bondloop.control.feedforward import expect_process
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update

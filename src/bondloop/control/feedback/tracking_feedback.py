@@ -13,11 +13,11 @@ import numpy as np
 from bondloop.control.base import Compensator
 from bondloop.control.blocks import DiscreteFilter, LinearFilter
 from bondloop.control.feedforward import InverseModel, expect_process
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Var, as_expr
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.transfer.held_input import hold_late
 from bondloop.transfer.process import Process

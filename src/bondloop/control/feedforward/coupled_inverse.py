@@ -20,12 +20,12 @@ from bondloop.control.blocks import (
     rational,
     weighted,
 )
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, as_expr, substitute
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import POSITIVE, si_array
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 from bondloop.program.zeros import transmission_zeros

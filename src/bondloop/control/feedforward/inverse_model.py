@@ -13,11 +13,11 @@ from bondloop.control.base import Compensator
 from bondloop.control.blocks import LinearFilter, earlier, fit_weights, from_line, rational, weighted
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.control.tolerances import IDLE_ZERO
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr
-from bondloop.program.ranges import POSITIVE, si_array
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator
 from bondloop.control.blocks import LinearFilter, from_line, rational
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const
-from bondloop.program.ranges import POSITIVE, si_array
 
 if TYPE_CHECKING:
     import numpy as np

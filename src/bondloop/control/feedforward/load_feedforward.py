@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bondloop.control.base import Compensator
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, as_expr
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update

@@ -11,11 +11,11 @@ import numpy as np
 
 from bondloop.control.base import Compensator
 from bondloop.control.blocks import earlier, fit_weights, from_line, weighted
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import POSITIVE, number, si_array
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const
-from bondloop.program.ranges import POSITIVE, number, si_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

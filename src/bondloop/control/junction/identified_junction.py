@@ -18,11 +18,11 @@ from bondloop.control.blocks import (
 )
 from bondloop.control.junction.regression import Terms, regression
 from bondloop.control.junction.virtual_junction import JunctionWithModel
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import prefixed
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.quantity import Role
 from bondloop.program.schedule import Assign

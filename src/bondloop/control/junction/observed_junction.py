@@ -11,9 +11,9 @@ import numpy as np
 
 from bondloop.control.blocks import ackermann, weighted, with_displacement
 from bondloop.control.junction.virtual_junction import JunctionWithModel
+from bondloop.data.described import Parameter
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, evaluate
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign

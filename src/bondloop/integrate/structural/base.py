@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.matrices import Inverse
 from bondloop.program.block import called, expect_statements
-from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.data.described import Parameter
 from bondloop.integrate.structural.iterations import Iterations
 from bondloop.integrate.structural.ranges import check_alpha, check_iterations
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

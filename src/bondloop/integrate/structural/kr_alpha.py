@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.data.described import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -25,7 +26,6 @@ from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

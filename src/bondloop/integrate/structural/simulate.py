@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
@@ -17,7 +18,6 @@ from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.quantity import Role
-from bondloop.program.ranges import number
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.tick import Channel, Step, Tick
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from bondloop.data.described import Described, common_unit, number, stated_units, with_si_unit
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Described, common_unit, number, stated_units, with_si_unit
 from bondloop.program.expr import Expr, Var
 from bondloop.program.signals.arrays import evaluate_array
 from bondloop.units import multiplied

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import number
 from bondloop.errors import AccuracyWarning, InputError, unknown_name
 from bondloop.measurements import read_measurements, sampling_of
 from bondloop.measurements.faults import refuse
@@ -19,7 +20,6 @@ from bondloop.measurements.sampling import (
     rate_notes,
     unit_in_name,
 )
-from bondloop.program.described import number
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter, Whole, stated_units, with_si_unit
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Parameter, Whole, stated_units, with_si_unit
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.signals.base import Signal
 from bondloop.units import is_of_kind, multiplied

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter, Whole
+from bondloop.data.ranges import si_array
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.philox import normal_array
-from bondloop.program.ranges import si_array
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.baseline import integrated
 from bondloop.program.signals.envelopes import Envelope, Jennings

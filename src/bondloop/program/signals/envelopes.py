@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Described, Parameter
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter
-from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter, Whole
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, Whole
 from bondloop.program.philox import uniform_array
 from bondloop.program.signals.base import Signal
 

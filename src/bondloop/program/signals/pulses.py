@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
+from bondloop.data.described import Parameter, number, with_si_unit
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, number, with_si_unit
 from bondloop.program.expr import Const, Expr, Op, function, select
 from bondloop.program.signals.base import Signal
 from bondloop.units import multiplied, unit_in

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.described import Parameter, number
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, number
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.baseline import BASELINES, corrected, integrated
 from bondloop.program.signals.table import Table, checked_column

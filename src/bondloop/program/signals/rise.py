@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, function
 from bondloop.program.signals.base import Signal
 

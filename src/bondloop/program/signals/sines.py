@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bondloop.data.described import Parameter, state_unit
+from bondloop.data.ranges import each_number
 from bondloop.errors import InputError, one_or_all
-from bondloop.program.described import Parameter, state_unit
 from bondloop.program.expr import Const, Expr, function
-from bondloop.program.ranges import each_number
 from bondloop.program.signals.base import Signal
 
 __all__ = ["Sine", "SumOfSines"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.described import Parameter
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, function, select
 from bondloop.program.signals.base import Signal
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.described import common_unit, number
+from bondloop.data.ranges import each_number
 from bondloop.errors import InputError, one_or_all
-from bondloop.program.described import common_unit, number
-from bondloop.program.ranges import each_number
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.columns import read_signal
 from bondloop.units import known_unit, multiplied, si_unit, unit_in

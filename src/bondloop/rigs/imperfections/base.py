@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bondloop.data.described import Described, common_unit, stated_units
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, applied_of
-from bondloop.program.described import Described, common_unit, stated_units
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Step, Update

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter, number
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter, number
 from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.data.described import Parameter, Whole, number, state_unit
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter, Whole, number, state_unit
 from bondloop.program.expr import Const, Expr, as_expr, function, select
 from bondloop.rigs.imperfections.base import Imperfection
 

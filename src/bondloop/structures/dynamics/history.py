@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import POSITIVE
 from bondloop.structures.dynamics.mode_step import mode_step
 from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.factor import factor

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.data.described import Described, number
 from bondloop.display import brief, telling
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.described import Described, number
 from bondloop.structures.factor import factor
 from bondloop.structures.ground import keep_footing
 from bondloop.structures.modal_damping import damping_product

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bondloop.data.ranges import si_array
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.ranges import si_array
 from bondloop.structures.dynamics.history import History, time_history
 from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.factor import factor

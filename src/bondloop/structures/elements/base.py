@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from bondloop.data.described import Described
 from bondloop.errors import InputError
-from bondloop.program.described import Described
 from bondloop.units import quantity
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 
 from bondloop.bondgraph import TF, C, Zero, bond
 from bondloop.bondgraph.model import own_part
+from bondloop.data.ranges import POSITIVE
 from bondloop.devices import LargeBar, OdeSpecimen
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import POSITIVE
 from bondloop.units import quantity
 
 if TYPE_CHECKING:

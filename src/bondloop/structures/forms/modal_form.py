@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import TF, C, I, Model, One, R, Zero, bond
+from bondloop.data.kinds import Kind, register, stamp
 from bondloop.errors import InputError
-from bondloop.program.kinds import Kind, register, stamp
 from bondloop.structures.forms.structure_model import StructureModel
 from bondloop.structures.ground import footing_data, footing_from
 

@@ -18,8 +18,8 @@ from bondloop.bondgraph.domain import MIXED, ROTATION
 from bondloop.bondgraph.graph_data import place
 from bondloop.bondgraph.model import own_part
 from bondloop.bondgraph.parts import name_or_kind
+from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import describable
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.ground import Footing, footing_of
 from bondloop.units import is_of_kind

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from bondloop.data.ranges import number
 from bondloop.errors import InputError
-from bondloop.program.ranges import number
 from bondloop.structures.elements.base import DOFS, Number
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity

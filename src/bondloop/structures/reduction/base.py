@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.kinds import origin_of
+from bondloop.data.ranges import number
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.kinds import origin_of
-from bondloop.program.ranges import number
 from bondloop.structures.dynamics.modes import Modes, modes
 from bondloop.structures.dynamics.response import frequency_response
 from bondloop.structures.ground import footing_of, keep_footing

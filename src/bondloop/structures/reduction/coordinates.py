@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.kinds import Kind, register
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import Kind, register
 from bondloop.structures.dofs import dof_domain, weight_of
 from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axes
 from bondloop.structures.ground import keep_footing

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.data.kinds import Kind, register
 from bondloop.errors import InputError
-from bondloop.program.kinds import Kind, register
 from bondloop.structures.dynamics.modes import modes
 from bondloop.structures.reduction.base import Reduced, project, remember_reduction
 from bondloop.structures.reduction.guyan import constraint_modes, split

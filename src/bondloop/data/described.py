@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
+from bondloop.data.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
+from bondloop.data.ranges import Range, number
+from bondloop.data.restoring import restore
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
-from bondloop.program.ranges import Range, number
-from bondloop.program.restoring import restore
 from bondloop.units import is_of_kind, known_unit, si_unit, unit_in
 
 __all__ = [

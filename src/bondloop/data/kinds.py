@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from bondloop.program.ranges import Range
+    from bondloop.data.ranges import Range
 
     Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | float | bool | None
     """What a description is made of: it fits into JSON."""
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATOMS", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
     "file_digests", "file_of", "in_python", "in_words", "is_row", "is_words", "kept", "kind_in_file",
-    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
+    "kind_of_name", "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
 FAMILIES: dict[str, dict[str, Kind]] = {}
@@ -143,8 +143,12 @@ def family_word(word: str, family: str) -> None:
     _WORDS[word] = family
 
 
-def kind_of_word(annotation: str) -> list[Kind | str]:
-    """Return the kinds and families that an annotation names."""
+def kind_of_name(name: str) -> Kind | str | None:
+    """Return the kind or the family that a class of this name stands for; None for any other."""
+    return _WORDS.get(name)
+
+
+def kind_of_word(annotation):
     return [_WORDS[word] for word in re.findall(r"\w+", annotation) if word in _WORDS]
 
 

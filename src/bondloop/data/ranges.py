@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from bondloop.data.kinds import Kind, register
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.kinds import Kind, register
 from bondloop.units import multiplied, quantity, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.expr import Var
-    from bondloop.program.kinds import Json
+    from bondloop.data.kinds import Json
 
 __all__ = [
     "FINITE",
@@ -318,7 +317,26 @@ NOT_NEGATIVE = Range(least=0.0)
 NOT_ZERO = Range(nonzero=True)
 
 
-def checked_value(parameter: Var, value: object) -> float:
+class Bounded(Protocol):
+    """A parameter: a variable that knows its path, its range and what it measures."""
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+
+    @property
+    def range(self) -> Range | None:
+        """Which numbers it may be; None for any."""
+
+    @property
+    def unit(self) -> str:
+        """SI unit of what it measures; empty where that is not known."""
+
+
+AnyBounded = TypeVar("AnyBounded", bound=Bounded)
+
+
+def checked_value(parameter: Bounded, value: object) -> float:
     """Return a new value of a parameter; one outside its range is refused by path, value and range.
 
     A text must measure what the parameter does in its model; the range may know several kinds.
@@ -328,8 +346,8 @@ def checked_value(parameter: Var, value: object) -> float:
 
 
 def checked_values(
-    parameters: Iterable[Var], values: Mapping[str, object], where: str = ""
-) -> dict[Var, float]:
+    parameters: Iterable[AnyBounded], values: Mapping[str, object], where: str = ""
+) -> dict[AnyBounded, float]:
     """Return new values of some parameters, given by path; an unknown path or a bad value is refused.
 
     Parameters
@@ -344,7 +362,7 @@ def checked_values(
     if not values:
         return {}
     by_name = {v.name: v for v in parameters}
-    changed: dict[Var, float] = {}
+    changed: dict[AnyBounded, float] = {}
     for path, value in values.items():
         if path not in by_name:
             raise InputError(unknown_name("parameter", path, by_name, where=where)).at("values", path)

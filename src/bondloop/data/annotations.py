@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from bondloop.program.kinds import Kind, kind_of_word
+from bondloop.data.kinds import Kind, kind_of_word
 
 __all__ = ["Annotation", "alias", "annotation_of", "read_annotation", "union"]
 

@@ -10,10 +10,10 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from bondloop.data.annotations import Annotation, annotation_of, read_annotation
+from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
+from bondloop.data.ranges import Range, number
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
-from bondloop.program.annotations import Annotation, annotation_of, read_annotation
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
-from bondloop.program.ranges import Range, number
 
 __all__ = ["FAILED", "Fault", "Place", "Reader", "path_of", "restore", "suiting"]
 
