@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import re
 
 import pytest
 
 from bondloop import description as room
-from bondloop.data.annotations import annotation_of
+from bondloop.data.described import Parameter
+from bondloop.data.hints import wanted
 from bondloop.data.kinds import FAMILIES, complete
 from bondloop.data.restoring import Reader, restore
 from bondloop.errors import BondloopError
@@ -83,7 +83,8 @@ def test_a_file_refuses_texts_that_python_refuses(family):
     values = NEEDED | OWN.get(family, {})
     for kind in own(family):
         needed = [n for n, p in kind.parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD]
-        numbers = [n for n, p in kind.parameters.items() if re.match(r"float|Parameter", annotation_of(p))]
+        types = {n: kind.types[n] for n in kind.parameters}
+        numbers = [n for n, t in types.items() if t is Parameter or float in wanted(t).scalars]
         if kind.name in READ or not set(needed) <= set(values):
             continue
         for name, text in itertools.product(numbers, TEXTS):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.data.kinds import Kind, kind_of_name
 
-__all__ = ["Family", "InPython", "Wanted", "hints_of", "wanted"]
+__all__ = ["Family", "InPython", "Wanted", "alias", "hints_of", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class _Unresolved:
     def __class_getitem__(cls, _: object) -> type:
         return cls
 
+
+_ALIASES: dict[str, Any] = {}
+"""Types that have a name, as modules import them for type checkers alone."""
 
 _SCALARS = (float, int, bool, str, Path)
 _LISTS = (list, tuple, abc.Sequence, abc.Iterable)
@@ -92,7 +95,7 @@ def wanted(hint: Any) -> Wanted:
 
     Examples
     --------
-    >>> print(wanted(float | str | None), "/", wanted(Sequence[float] | dict[str, float]))
+    >>> print(wanted(float | str | None), "/", wanted(list[float] | dict[str, float]))
     a number or a text with a unit / a list or a table
     """
     members = [m for m in _members(hint) if get_origin(m) is not abc.Callable] or [hint]
@@ -137,21 +140,35 @@ def hints_of(make: Callable[..., Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from bondloop.program.signals import Ramp
-    >>> hints_of(Ramp)["start"]
-    <class 'float'>
+    >>> def push(size: float | str, at: "Sequence[float]" = ()) -> None: ...
+    >>> hints_of(push)["size"]
+    float | str
     """
     own = not isinstance(make, type) or (is_dataclass(make) and _is_generated(make))
-    target: Any = make if own else make.__init__  # type: ignore[misc]
+    target: Any = make if own else make.__init__
     known: dict[str, Any] = {}
     while True:
         try:
             return get_type_hints(target, localns=known, include_extras=True)
         except NameError as error:
-            known[error.name] = type(error.name, (_Unresolved,), {})
+            name = error.name or ""
+            known[name] = _ALIASES.get(name) or type(name, (_Unresolved,), {})
+
+
+def alias(name: str, hint: Any) -> None:
+    """Let a type be known by its name where it is imported for type checkers alone: ``Ground``.
+
+    Parameters
+    ----------
+    name
+        What stands in signatures.
+    hint
+        The type.
+    """
+    _ALIASES[name] = hint
 
 
 def _is_generated(cls: type) -> bool:
     """Whether the constructor is the one that `dataclasses` has written."""
     init: Any = cls.__init__  # type: ignore[misc]
-    return inspect.unwrap(init).__code__.co_filename == "<string>"
+    return str(inspect.unwrap(init).__code__.co_filename) == "<string>"

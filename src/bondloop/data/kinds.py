@@ -14,7 +14,6 @@ import functools
 import hashlib
 import inspect
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ATOMS", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
     "file_digests", "file_of", "in_python", "in_words", "is_row", "is_words", "kept", "kind_in_file",
-    "kind_of_name", "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
+    "kind_of_name", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
 FAMILIES: dict[str, dict[str, Kind]] = {}
 """Every kind by family and name."""
 
 _WORDS: dict[str, Kind | str] = {}
-"""What a word in an annotation stands for: a kind by its class, or a family by its base."""
+"""What a class stands for in a type, by its name: a kind, or a family by its base."""
 
 _IN_FILES: dict[tuple[str, str], Kind] = {}
 """The users' own kinds by family and ``file.py:name``: two files may each have one of the same name."""
@@ -90,6 +89,13 @@ class Kind:
         """What it takes, by name."""
         return dict(inspect.signature(self.make).parameters)
 
+    @functools.cached_property
+    def types(self) -> dict[str, Any]:
+        """Types of what it takes, by name; anything where none is stated."""
+        from bondloop.data.hints import hints_of
+
+        return {**dict.fromkeys(self.parameters, Any), **hints_of(self.make)}
+
     @property
     def allowed(self) -> Mapping[str, Range | tuple[str, ...]]:
         """Which numbers or words single arguments may be, as far as the class says so (``_allowed``)."""
@@ -107,7 +113,7 @@ class Kind:
 
 
 def register(kind: Kind, word: str = "") -> Kind:
-    """Add a kind to its family; annotations may name it by a word, its class."""
+    """Add a kind to its family; types may name it by its class."""
     FAMILIES.setdefault(kind.family, {})[kind.name] = kind
     if kind.source:
         _IN_FILES[kind.family, kind.source] = kind
@@ -138,7 +144,7 @@ def file_of(owner: type) -> str:
 
 
 def family_word(word: str, family: str) -> None:
-    """Let annotations name a whole family by a word, its base class."""
+    """Let types name a whole family by its base class."""
     FAMILIES.setdefault(family, {})
     _WORDS[word] = family
 
@@ -146,10 +152,6 @@ def family_word(word: str, family: str) -> None:
 def kind_of_name(name: str) -> Kind | str | None:
     """Return the kind or the family that a class of this name stands for; None for any other."""
     return _WORDS.get(name)
-
-
-def kind_of_word(annotation):
-    return [_WORDS[word] for word in re.findall(r"\w+", annotation) if word in _WORDS]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from bondloop.data.annotations import Annotation, annotation_of, read_annotation
+from bondloop.data.hints import Wanted, wanted
 from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
 from bondloop.data.ranges import Range, number
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
@@ -30,10 +30,6 @@ _SUITS: dict[str, tuple[str, ...]] = {
     "transfer": ("transfer", "model", "system"),
 }
 """Families that may stand where another is wanted: a transfer system is a model, a model a part."""
-
-
-_PLAIN = re.compile(r"\bfloat\b")
-"""Where an annotation names a number."""
 
 
 def suiting(family: str) -> tuple[str, ...]:
@@ -90,7 +86,7 @@ def restore(description: Mapping[str, object], kind: Kind | None = None) -> Any:
         The kind, where the description does not say it.
     """
     reader = Reader()
-    value = reader.value(description, "Any", ()) if kind is None else reader.make(kind, description, ())
+    value = reader.value(description, Any, ()) if kind is None else reader.make(kind, description, ())
     reader.raise_faults()
     return value
 
@@ -127,39 +123,48 @@ class Reader:
 
     # ---------------------------------------------------------------- values
 
-    def value(self, data: object, annotation: str, place: Place) -> Any:
-        """Return the value of an entry that a parameter with this annotation takes."""
+    def value(self, data: object, hint: Any, place: Place, *, texts: bool = False) -> Any:
+        """Return the value of an entry that a parameter of this type takes.
+
+        Where ``texts``, who takes it reads texts with units, and knows what they should measure.
+        """
         if data is None or data is FAILED:  # JSON can say None; a file leaves the entry out
             return data
-        want = read_annotation(annotation)
+        want = wanted(hint)
         if isinstance(data, (date, time)):
-            wanted = str(want) or "a text"
-            return self.fault(place, f'expected {wanted}; found a date, {data}: write "{data}"')
+            expected = str(want) or "a text"
+            return self.fault(place, f'expected {expected}; found a date, {data}: write "{data}"')
         if isinstance(data, Mapping):
-            return self._mapping(data, want, place)
+            return self._mapping(data, want, place, texts=texts)
         if isinstance(data, (list, tuple)):
             if want.item is None and not want.anything:
                 return self.fault(place, f"expected {want}; found a list")
-            items = [self.value(item, want.item or "Any", (*place, i)) for i, item in enumerate(data)]
-            return FAILED if any(item is FAILED for item in items) else tuple(items)
-        if isinstance(data, str) and not want.anything and "str" not in want.scalars:
+            item = Any if want.item is None else want.item
+            values = [self.value(v, item, (*place, i), texts=texts) for i, v in enumerate(data)]
+            return FAILED if any(value is FAILED for value in values) else tuple(values)
+        if isinstance(data, str) and not (
+            want.anything or str in want.scalars or (texts and float in want.scalars)
+        ):
             if want.kinds:
                 return self._named(data, want.families, place)
-            if want.item is not None:  # one alone
-                item = self.value(data, want.item, place)
-                return FAILED if item is FAILED else (item,)
-        return self._scalar(data, want, place)
+            if want.item is not None:
+                return self._alone(data, want, place, texts=texts)
+        return self._scalar(data, want, place, texts=texts)
 
-    def _mapping(self, data: Mapping[str, Any], want: Annotation, place: Place) -> object:
-        parts = want.entry is not None and bool(read_annotation(want.entry).kinds)  # one may be called python
+    def _alone(self, data: object, want: Wanted, place: Place, *, texts: bool) -> object:
+        """Return a list of one, where it stands without brackets."""
+        item = self.value(data, want.item, place, texts=texts)
+        return FAILED if item is FAILED else (item,)
+
+    def _mapping(self, data: Mapping[str, Any], want: Wanted, place: Place, *, texts: bool) -> object:
+        parts = want.entry is not None and bool(wanted(want.entry).kinds)  # one may be called python
         if is_words(data) and not parts:
             return self.fault(
                 place,
                 f"this was {data[PYTHON]}, which has no description; name a Python file, 'file.py:name'",
             )
         if want.item is not None and not (want.kinds or want.anything or want.entry is not None):
-            item = self.value(data, want.item, place)  # one alone
-            return FAILED if item is FAILED else (item,)
+            return self._alone(data, want, place, texts=texts)
         heads = [key for key, value in data.items() if key in FAMILIES and isinstance(value, str)]
         collection = want.entry is not None and not want.kinds  # of parts, say, one of them called "model"
         if heads and not collection:
@@ -171,7 +176,8 @@ class Reader:
             rest = {name: value for name, value in data.items() if name != family}
             return FAILED if kind is None else self.make(kind, rest, place)
         if want.entry is not None or (want.anything and not want.kinds):
-            items = {key: self.value(v, want.entry or "Any", (*place, key)) for key, v in data.items()}
+            entry = Any if want.entry is None else want.entry
+            items = {key: self.value(v, entry, (*place, key), texts=texts) for key, v in data.items()}
             return FAILED if any(item is FAILED for item in items.values()) else items
         alone = [kind for kind in want.kinds if isinstance(kind, Kind)]
         if len(alone) == 1:
@@ -204,20 +210,20 @@ class Reader:
                 self.fault((*place, family), unknown_name(family, name, FAMILIES[family]))
         return kind
 
-    def _scalar(self, data: object, want: Annotation, place: Place) -> object:
+    def _scalar(self, data: object, want: Wanted, place: Place, *, texts: bool) -> object:
         """Return a number, a text or a truth value, if it is of the right type."""
         types = want.scalars
         good = {
-            bool: "bool" in types,
-            int: bool(types & {"int", "float", "Number"}),
-            float: bool(types & {"float", "Number"}),
-            str: bool(types & {"str", "Path", "Number"}),
+            bool: bool in types,
+            int: bool(types & {int, float}),
+            float: float in types,
+            str: bool(types & {str, Path}) or (texts and float in types),
         }
-        if isinstance(data, str) and "Path" in types and self.folder is not None:
+        if isinstance(data, str) and Path in types and self.folder is not None:
             return self.folder / data
         if want.anything or type(data) not in good or good[type(data)]:
             return data
-        if isinstance(data, str) and "float" in types:
+        if isinstance(data, str) and float in types:
             return self.attempt(place, lambda: number(data, ""))
         shown = str(data).lower() if isinstance(data, bool) else repr(data)
         return self.fault(place, f"expected {want}; found {shown}")
@@ -264,16 +270,13 @@ class Reader:
                 self.fault((*place, name), words)
                 sound = False
                 continue
-            annotation = "Any" if parameter is None else annotation_of(parameter)
-            if kind.reads_texts:  # and knows what they should measure
-                annotation = _PLAIN.sub("Number", annotation)  # in lists and tables too
-            arguments[name] = self._argument(kind, name, annotation, value, (*place, name))
+            arguments[name] = self._argument(kind, name, value, (*place, name))
             sound = sound and arguments[name] is not FAILED
         if missing:
             self.fault(place, f"{kind.name} needs {', '.join(missing)}")
         return self._called(kind, arguments, place) if sound and not missing else FAILED
 
-    def _argument(self, kind: Kind, name: str, annotation: str, data: object, place: Place) -> object:
+    def _argument(self, kind: Kind, name: str, data: object, place: Place) -> object:
         descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
         accept = getattr(descriptor, "accept", None)
         if data is FAILED or data is None:
@@ -284,7 +287,7 @@ class Reader:
         if isinstance(rule, Range):
             accept = rule.check
         if accept is None or isinstance(data, (date, time)):
-            return self.value(data, annotation, place)
+            return self.value(data, kind.types.get(name, Any), place, texts=kind.reads_texts)
         value = self.attempt(place, lambda: accept(data, ""))
         # A text is handed on as it is: some keep the unit in which they were given.
         kept = isinstance(data, str) or isinstance(rule, Range)

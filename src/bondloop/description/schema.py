@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bondloop import papers
-from bondloop.data.annotations import annotation_of, read_annotation
 from bondloop.data.described import Parameter, Whole
+from bondloop.data.hints import wanted
 from bondloop.data.kinds import FAMILIES, Kind
 from bondloop.data.ranges import POSITIVE, Range
 from bondloop.data.restoring import suiting
 from bondloop.description import test_file  # noqa: F401 - it brings all kinds
-from bondloop.hybrid.test_data import parameters_of_file
+from bondloop.hybrid.test_data import parameters_of_file, types_of_file
 
 __all__ = ["schema"]
 
@@ -25,8 +25,8 @@ PYTHON_FILE = r"\.py:"
 """Pattern of a name in a Python file."""
 
 _SCALARS: dict[str, dict[str, object]] = {
-    "float": NUMBER, "Number": NUMBER, "int": {"type": "integer"}, "bool": {"type": "boolean"},
-    "str": {"type": "string"}, "Path": {"type": "string"},
+    "float": NUMBER, "int": {"type": "integer"}, "bool": {"type": "boolean"}, "str": {"type": "string"},
+    "Path": {"type": "string"},
 }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _object(kind: Kind, parameters: dict[str, inspect.Parameter]) -> dict[str, A
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
-        entry = _parameter(kind, name, parameter)
+        entry = _parameter(kind, name)
         if name in words:
             entry["description"] = words[name]
         if isinstance(parameter.default, (bool, int, float, str)):
@@ -139,12 +139,13 @@ def _part(kind: Kind) -> dict[str, object]:
     return {"anyOf": [closed, {**whole, "required": [*whole["required"], "law"]}]}
 
 
-def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, object]:
+def _parameter(kind: Kind, name: str) -> dict[str, object]:
+    hint = types_of_file(kind)[name]
     descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
     rule = kind.allowed.get(name)
     if isinstance(rule, tuple):
-        if read_annotation(annotation_of(parameter)).entry is not None:
-            return {**_annotated(annotation_of(parameter)), "propertyNames": {"enum": list(rule)}}
+        if wanted(hint).entry is not None:
+            return {**_annotated(hint), "propertyNames": {"enum": list(rule)}}
         return {"type": "string", "enum": list(rule)}
     if isinstance(rule, Range):
         return _bounded(rule)
@@ -152,7 +153,7 @@ def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str,
         return {"type": "integer", "minimum": descriptor.least, "maximum": descriptor.most}
     if isinstance(descriptor, Parameter):
         return _bounded(descriptor.range)
-    return _annotated(annotation_of(parameter))
+    return _annotated(hint)
 
 
 def _bounded(range_: Range) -> dict[str, object]:
@@ -165,13 +166,13 @@ def _bounded(range_: Range) -> dict[str, object]:
     return {**NUMBER, **{word: bound for word, bound in bounds.items() if bound is not None}}
 
 
-def _annotated(annotation: str) -> dict[str, object]:
-    """Return what may stand for an annotation; anything where it leaves something open."""
-    want = read_annotation(annotation)
+def _annotated(hint: Any) -> dict[str, object]:
+    """Return what may stand for a type; anything where it leaves something open."""
+    want = wanted(hint)
     if want.anything:
         return {}
-    choices = [_SCALARS[t] for t in sorted(want.scalars)]
-    if want.scalars & {"float", "Number"} and want.scalars <= {"float", "Number", "str"}:
+    choices = [_SCALARS[t] for t in sorted(scalar.__name__ for scalar in want.scalars)]
+    if float in want.scalars and want.scalars <= {float, str}:
         choices = [NUMBER]
     if want.item is not None:
         item = _annotated(want.item)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from bondloop.data.annotations import alias
+from bondloop.data.hints import InPython, alias
 from bondloop.errors import BondloopError, InputError
 from bondloop.program.signals import Signal
 from bondloop.records.ground_motion import GroundMotion
@@ -33,9 +33,10 @@ __all__ = [
     "refuse_half_loaded",
 ]
 
-Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
+_Motion = Annotated[GroundMotion, InPython]  # in a file it is a signal
+Ground = Mapping[str, Signal | _Motion] | Signal | _Motion | None
 """What a test takes for its ground: accelerations by direction or by support."""
-alias("Ground", "Mapping[str, Signal] | Signal | None")  # in a file a ground motion is a signal
+alias("Ground", Ground)
 
 EXAMPLE = "ground={'ux': motion}, with a GroundMotion or a signal in m/s^2"
 

@@ -10,7 +10,7 @@ The rig then has no entry ``physical``, and a complete model run beside the test
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ CHANNELS = frozenset(
 CUT = ("bonds", "physical")
 """What a cut that is a table may hold."""
 
-__all__ = ["parameters_of_file", "read_test"]
+__all__ = ["parameters_of_file", "read_test", "types_of_file"]
 
 
 # ---------------------------------------------------------------------- back
@@ -89,7 +89,7 @@ def _unfold_halves(reader: Reader, entries: dict[str, Any]) -> None:
             del entries["cut"]
         whole: Any = FAILED
     else:
-        whole = reader.value(entries.pop("structure"), "Model", ("structure",))
+        whole = reader.value(entries.pop("structure"), Model, ("structure",))
         halves = _halves(reader, whole, entries.pop("cut", None))
         if "numerical" in entries:
             reader.fault(("numerical",), "the numerical half follows from structure and cut; leave one out")
@@ -139,11 +139,11 @@ def _reference(reader: Reader, data: Mapping[str, object], whole: object) -> obj
             reader.fault(
                 ("reference", name), unknown_name("entry", name, ["of", "outputs"], where="reference")
             )
-    model = reader.value(data["of"], "Model", ("reference", "of")) if "of" in data else whole
+    model = reader.value(data["of"], Model, ("reference", "of")) if "of" in data else whole
     outputs = data.get("outputs")
     if model is FAILED:
         return FAILED
-    return model if outputs is None else (model, reader.value(outputs, "list[str]", ("reference", "outputs")))
+    return model if outputs is None else (model, reader.value(outputs, list[str], ("reference", "outputs")))
 
 
 def _check_inputs(reader: Reader, entries: Mapping[str, object]) -> None:
@@ -217,10 +217,14 @@ _register()
 def parameters_of_file(kind: Kind) -> dict[str, inspect.Parameter]:
     """Return what a file with a test of a kind may hold: of a hybrid test, its structure and cut too."""
     parameters = dict(kind.parameters)
-    if kind.name != "HybridTest":
+    if kind.make is not HybridTest:
         return parameters
-    make: Callable[[str, str], inspect.Parameter] = lambda name, annotation: inspect.Parameter(  # noqa: E731
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-    )
+    make = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
     parameters["numerical"] = parameters["numerical"].replace(default=None)
-    return {"structure": make("structure", "Model"), "cut": make("cut", "Sequence[str] | str"), **parameters}
+    return {"structure": make("structure"), "cut": make("cut"), **parameters}
+
+
+def types_of_file(kind: Kind) -> dict[str, Any]:
+    """Return the types of what a file with a test of a kind may hold."""
+    more = {"structure": Model, "cut": Sequence[str] | str} if kind.make is HybridTest else {}
+    return {**more, **kind.types}

@@ -6,12 +6,12 @@ import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_args
 
 import numpy as np
 
-from bondloop.data.annotations import annotation_of, read_annotation
 from bondloop.data.described import Parameter
+from bondloop.data.hints import hints_of, wanted
 from bondloop.data.kinds import FAMILIES
 from bondloop.data.ranges import number
 from bondloop.data.restoring import Reader
@@ -97,17 +97,18 @@ class Law:
 
     def __post_init__(self) -> None:
         """Hold fields that are no parameters to what a test file may say, so that it can be read back."""
-        numbers = self.parameter_ranges()
+        numbers, hints = self.parameter_ranges(), hints_of(type(self))
         for name, parameter in inspect.signature(type(self)).parameters.items():
             if name in numbers:
                 continue
-            reader, annotation, value = Reader(), annotation_of(parameter), self.__dict__[name]
-            want = read_annotation(annotation)
+            reader, hint, value = Reader(), hints.get(name, Any), self.__dict__[name]
+            want = wanted(hint)
             if isinstance(value, (np.generic, np.ndarray)) and not want.anything:
                 value = value.tolist()
-            if value is None and not (want.anything or parameter.default is None or "None" in annotation):
+            optional = want.anything or parameter.default is None or type(None) in get_args(hint)
+            if value is None and not optional:
                 reader.fault((), f"expected {want}; found None")
-            self.__dict__[name] = reader.value(value, annotation, ())
+            self.__dict__[name] = reader.value(value, hint, ())
             if reader.faults:
                 raise InputError(f"{type(self).__name__}({name}): {'; '.join(map(str, reader.faults))}")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.bondgraph.parts import name_or_kind
-from bondloop.data.kinds import family_word
+from bondloop.data.hints import Family, alias
 from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import ForceOutputError, InputError, ModelError, unknown_name
@@ -30,9 +30,9 @@ __all__ = [
     "transfer_system",
 ]  # fmt: skip
 
-TransferSystem: TypeAlias = Any
+TransferSystem: TypeAlias = Annotated[Any, Family("transfer")]
 """A `Model`, a `System`, a `StateSpace` or a python-control system; descriptions name it by its family."""
-family_word("TransferSystem", "transfer")
+alias("TransferSystem", TransferSystem)
 
 OUT = "out"
 """Name of the port to which the specimen is attached."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from bondloop.data.described import Described
+from bondloop.data.hints import alias
 from bondloop.errors import InputError
 from bondloop.units import quantity
 
@@ -37,6 +38,7 @@ __all__ = [
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Number = float | str
+alias("Number", Number)
 
 UNITS = {
     "E": ("Pa",), "G": ("Pa",), "A": ("m^2",), "I": ("m^4",), "Iy": ("m^4",), "Iz": ("m^4",), "J": ("m^4",),
