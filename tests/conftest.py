@@ -51,8 +51,13 @@ def opensees() -> str:
     return python
 
 
-def pytest_collection_modifyitems(items):
-    """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long: it begins."""
+def pytest_collection_modifyitems(config, items):
+    """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long: it begins.
+
+    Of long hunts, marked ``by_day(N)``, the first N of the counted seeds are drawn; all where the draws are
+    new (`tests.fresh`, in `make nightly`).
+    """
+    has_the_night = config.pluginmanager.has_plugin("tests.fresh")
     order = {path: i for i, path in enumerate(LONG)}
     can_run = sys.platform == "linux" and compiler() is not None
     for item in items:
@@ -65,11 +70,18 @@ def pytest_collection_modifyitems(items):
         ]
         if is_hypothesis_test(getattr(item, "obj", None)) or item.counted_seeds:
             item.add_marker("drawn")
+        item.is_left_to_the_night = not has_the_night and any(
+            item.callspec.indices[name] >= mark.args[0]
+            for mark in item.iter_markers("by_day")
+            for name in item.counted_seeds
+        )
         if item.get_closest_marker("realtime") and not can_run:
             item.add_marker(pytest.mark.skip(reason="the real-time loop needs Linux and a C compiler"))
         path = _path(item)
         if path in LONG and item.nodeid.partition("::")[2] != LONG[path]:
             item.add_marker("long")
+    config.hook.pytest_deselected(items=[item for item in items if item.is_left_to_the_night])
+    items[:] = [item for item in items if not item.is_left_to_the_night]
     items.sort(key=lambda item: order.get(_path(item), len(order)))
 
 

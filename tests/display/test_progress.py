@@ -108,7 +108,7 @@ def test_a_terminal_has_a_bar(capsys):
         bl.identify.fit_time, bl.identify.fit_frequency, bl.identify.fit_bond_graph, bl.identify.fit_matrix,
         bl.identify.fit_specimen, bl.identify.rank_specimens, bl.identify.leave_out, bl.studies.study,
         bl.studies.sample, bl.studies.sensitivity, bl.studies.tune_over, bl.report.write_report,
-        bl.tuning.recommended, compare, bl.bondgraph.Model.compile, bl.report.write_play, bl.rerun,
+        bl.tuning.recommend, compare, bl.bondgraph.Model.compile, bl.report.write_play, bl.rerun,
         bl.structures.pushover,
         bl.program.System.simulate,
     ],

@@ -279,7 +279,7 @@ def test_an_excitation_too_fast_for_the_steps_is_told(frequency, fast):
 # ------------------------------------------------------------------ against the runs
 
 
-CASES, CHUNK = 120, 60
+CASES, CHUNK = 120, 30
 MOST_REFUSED = 0.02
 """Share of the refused tests that may run well: 2 of 182 of the first 500."""
 
@@ -290,6 +290,7 @@ def told(drawn, found, answer, seed=""):
 
 
 @pytest.mark.slow
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("first", range(0, CASES, CHUNK))
 def test_the_check_agrees_with_the_runs(first):
     complaints, refused, wrongly = [], 0, []
