@@ -20,6 +20,9 @@ import bondloop
 
 PAGE = Path(__file__).with_suffix(".md")
 FOR_NEIGHBOURS = {
+    "bondloop.bondgraph.drawing",
+    "bondloop.bondgraph.elements",
+    "bondloop.bondgraph.passes",
     "bondloop.control.adaptive",
     "bondloop.control.blocks",
     "bondloop.control.feedback",

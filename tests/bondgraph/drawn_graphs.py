@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +21,9 @@ import drawn_kinds as kinds
 from drawn_kinds import Formula, Junction, Kind, symbolic
 
 from bondloop.bondgraph import De, Df, Function, Input, Integrator, Model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DOMAINS = {"electricity": (100.0, 1.0), "translation": (1e3, 0.1), "hydraulics": (1e6, 1e-4)}
 """Usual efforts and flows: V and A, N and m/s, Pa and m³/s."""

@@ -7,8 +7,8 @@ import pytest
 
 from bondloop.bondgraph import GY, TF, C, I, Model, One, R, Se, Sf, Zero, bond
 from bondloop.bondgraph import flatten as flatten_kinds
-from bondloop.bondgraph.causality import _Assignment, assign
-from bondloop.bondgraph.flatten import ONE, SE, SF, ZERO, flatten
+from bondloop.bondgraph.passes.causality import _Assignment, assign
+from bondloop.bondgraph.passes.flatten import ONE, SE, SF, ZERO, flatten
 from bondloop.errors import CausalityError, ModelError
 
 

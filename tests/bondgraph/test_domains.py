@@ -37,8 +37,8 @@ from bondloop.bondgraph import (
     Zero,
     bond,
 )
-from bondloop.bondgraph.cut import rejoin
-from bondloop.bondgraph.graph_data import describe_model
+from bondloop.bondgraph.description import describe_model
+from bondloop.bondgraph.model import rejoin
 from bondloop.data.restoring import restore
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import prefixed

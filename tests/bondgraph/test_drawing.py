@@ -12,7 +12,7 @@ import sympy as sp
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Sf, Zero
 from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality
-from bondloop.bondgraph.sketch import sketch as sketch_of
+from bondloop.bondgraph.drawing import sketch as sketch_of
 from bondloop.errors import InputError
 
 
@@ -206,7 +206,7 @@ def test_rendered_texts_do_not_touch(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_bonds_stay_clear_of_texts(name):
-    from bondloop.bondgraph.layout_geometry import through
+    from bondloop.bondgraph.drawing.geometry import through
 
     figure = drawn(name)
     figure.canvas.draw()

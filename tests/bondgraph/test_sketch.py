@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import GY, SS, TF, C, CField, I, ICField, Model, One, Port, R, Se, Sf, Zero
-from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality
-from bondloop.bondgraph.sketch import sketch
+from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality, sketch
 from bondloop.errors import CausalityError, InputError
 
 

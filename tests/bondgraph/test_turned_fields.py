@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, root
 
 from bondloop.bondgraph import CField, I, ICField, IField, Model, Multiport, One, R, RField, Se, Sf
-from bondloop.bondgraph.equation_blocks import largest_pairing
+from bondloop.bondgraph.passes.relation_laws import largest_pairing
 from bondloop.compile import Runner
 from bondloop.errors import ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation

@@ -7,7 +7,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import Domain, I, One
-from bondloop.bondgraph.graph_data import model_from_parts
+from bondloop.bondgraph.model import model_from_parts
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.papers import bayer_substep, dasilva_beam, gawthrop_two_actuators

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.bondgraph import drawing
-from bondloop.bondgraph.layout_frames import clear_of_frames
-from bondloop.bondgraph.layout_geometry import SOURCES, measure
-from bondloop.bondgraph.sketch import sketch
+from bondloop.bondgraph.drawing import page as drawing
+from bondloop.bondgraph.drawing import sketch
+from bondloop.bondgraph.drawing.geometry import clear_of_frames, measure
+from bondloop.bondgraph.drawing.policy import SOURCES
 from bondloop.plots import gains, time_histories
 from bondloop.plots.label_room import LETTER, broken, every
 from bondloop.records import Record

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import linalg, sparse
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero, bond
-from bondloop.bondgraph.cut import rejoin
+from bondloop.bondgraph.model import rejoin
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import Simulation
 from bondloop.integrate import NewmarkAverage

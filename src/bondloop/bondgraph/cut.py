@@ -1,27 +1,30 @@
-"""Cutting a model into a numerical and a physical half, and joining them again."""
+"""Cutting a model into a numerical and a physical half."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from bondloop.bondgraph.domains import domain_at
 from bondloop.bondgraph.elements import SS
-from bondloop.bondgraph.flatten import flatten
 from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond, unbond
-from bondloop.data.kinds import FAMILIES, Kind, register, stamp_all
+from bondloop.bondgraph.passes.domains import domain_at
+from bondloop.bondgraph.passes.flatten import flatten
+from bondloop.data.kinds import FAMILIES, stamp_all
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.model import Model
+    from collections.abc import Sequence
 
-__all__ = ["INTERFACE", "cut", "interfaces", "rejoin"]
+    from bondloop.bondgraph.graph import Graph
+
+__all__ = ["INTERFACE", "cut", "interfaces"]
+
+AnyGraph = TypeVar("AnyGraph", bound="Graph")
 
 INTERFACE = "interface"
 """Name of the source-sensors that stand at the cut in both halves."""
 
 
-def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tuple[Model, Model]:
+def cut(model: AnyGraph, bonds: Sequence[str], physical: str | None = None) -> tuple[AnyGraph, AnyGraph]:
     """Cut a model at named bonds.
 
     Both halves are ordinary models, copies of the original with the other half's parts removed. At each cut
@@ -101,31 +104,7 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     return halves[0], halves[1]
 
 
-def numerical_half(of: Model, cut: Sequence[str], physical: str | None = None) -> Model:
-    """Return the numerical half of a model.
-
-    Parameters
-    ----------
-    of
-        The model.
-    cut
-        The bonds that are cut.
-    physical
-        Path of any part that is to be physical.
-    """
-    return of.cut(*cut, physical=physical)[0]
-
-
-def physical_half(of: Model, cut: Sequence[str], physical: str | None = None) -> Model:
-    """Return the physical half of a model; what it takes is as for `numerical_half`."""
-    return of.cut(*cut, physical=physical)[1]
-
-
-register(Kind("model", "numerical_half", numerical_half))
-register(Kind("model", "physical_half", physical_half))
-
-
-def _place(half: Model, sensors: list[SS]) -> None:
+def _place(half: Graph, sensors: list[SS]) -> None:
     for s in sensors:  # bonding has named them after their kind; here they get their own name
         if s._owner is not None:
             s._owner.__dict__.pop(s._name or "", None)
@@ -134,7 +113,7 @@ def _place(half: Model, sensors: list[SS]) -> None:
     setattr(half, INTERFACE, sensors[0] if len(sensors) == 1 else sensors)
 
 
-def interfaces(model: Model) -> list[SS]:
+def interfaces(model: Graph) -> list[SS]:
     """Return the source-sensors at the cut of a half, in order.
 
     Parameters
@@ -148,38 +127,6 @@ def interfaces(model: Model) -> list[SS]:
     if isinstance(found, (list, tuple)) and all(isinstance(s, SS) for s in found):
         return list(found)
     raise ModelError(f"{model.path} has no part '{INTERFACE}'; make the halves with model.cut(...)")
-
-
-def rejoin(numerical: Model, physical: Model) -> Model:
-    """Join two halves at their interfaces; the result behaves as the original did.
-
-    Parameters
-    ----------
-    numerical, physical
-        The two halves of one cut.
-    """
-    from bondloop.bondgraph.model import Model
-
-    left, right = interfaces(numerical), interfaces(physical)
-    if len(left) != len(right):
-        raise ModelError(f"the halves do not fit: {len(left)} interfaces in one, {len(right)} in the other")
-    whole = Model("rejoined")
-    whole.numerical, whole.physical = numerical.copy(), physical.copy()
-    pairs = []
-    for half in (whole.numerical, whole.physical):
-        ports = []
-        for i, sensor in enumerate(interfaces(half)):
-            name = INTERFACE if len(left) == 1 else f"{INTERFACE}[{i}]"
-            port = Port(size=sensor.size or 1, domain=sensor.domain)
-            half.swap(name, port)
-            ports.append(port)
-        pairs.append(ports)
-    for a, b in zip(*pairs, strict=True):
-        if a._bonds[0].head is a:
-            bond(a, b)
-        else:
-            bond(b, a)
-    return whole
 
 
 def _physical_side(seed: Part, cuts: list[Bond]) -> set[Part]:
@@ -217,7 +164,7 @@ def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:
     return found
 
 
-def _twin(b: Bond, model: Model, twins: dict[str, Part]) -> Bond:
+def _twin(b: Bond, model: Graph, twins: dict[str, Part]) -> Bond:
     tail, head = twins[b.tail.path], twins[b.head.path]
     for candidate in tail._bonds:
         if (
@@ -229,14 +176,14 @@ def _twin(b: Bond, model: Model, twins: dict[str, Part]) -> Bond:
     raise ModelError(f"internal: bond {b} was lost in a copy of {model.path}")
 
 
-def _original(part: Part, twins: dict[str, Part], model: Model) -> Part:
+def _original(part: Part, twins: dict[str, Part], model: Graph) -> Part:
     for path, twin in twins.items():
         if twin is part:
             return model.find(path)
     raise ModelError("internal: a part was lost in a copy")
 
 
-def _remove(half: Model, gone: list[Part]) -> None:
+def _remove(half: Graph, gone: list[Part]) -> None:
     """Remove parts, and models that are left without elements."""
     for part in gone:
         for b in list(part._bonds):
@@ -250,7 +197,7 @@ def _remove(half: Model, gone: list[Part]) -> None:
             owner = above
 
 
-def _forget(owner: Model, name: str) -> None:
+def _forget(owner: Graph, name: str) -> None:
     """Remove a part's name from its owner; the other members of an array keep their numbers."""
     del owner._parts[name]
     array, bracket, number = name.partition("[")

@@ -7,17 +7,30 @@ taken into the model of its neighbour and named after its kind (``I``, ``R``, ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
 from operator import index
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from bondloop.bondgraph.domain import Domain, domain_from
-from bondloop.data.kinds import Kind, family_word, kept, register
+from bondloop.data.kinds import (
+    FAMILIES,
+    PYTHON,
+    Kind,
+    Origin,
+    family_word,
+    in_words,
+    kept,
+    origin_of,
+    plain,
+    register,
+)
 from bondloop.errors import AbsentError, ModelError
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.model import Model
-    from bondloop.bondgraph.relations import Relations
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bondloop.bondgraph.elements import Relations
+    from bondloop.bondgraph.graph import Graph
 
 __all__ = [
     "Bond",
@@ -31,6 +44,7 @@ __all__ = [
     "Zero",
     "bond",
     "bonds_of",
+    "describe_part",
     "name_or_kind",
     "reading",
     "sides_of",
@@ -39,8 +53,8 @@ __all__ = [
 
 
 _BASES = (
-    "Element", "Junction", "Model", "Modulated", "Multiport", "OnePort", "Remembering", "Source", "Switching",
-    "TwoPort",
+    "Element", "Graph", "Junction", "Model", "Modulated", "Multiport", "OnePort", "Remembering", "Source",
+    "Switching", "TwoPort",
 )  # fmt: skip
 """Classes of parts that others derive from, and that are none themselves."""
 
@@ -114,7 +128,7 @@ class Part:
     'mass'
     """
 
-    _owner: Model | None = None
+    _owner: Graph | None = None
     _name: str | None = None
     size: int | None = None
     """Number of components of the bonds it takes; None where the part adapts to its bond."""
@@ -154,8 +168,6 @@ class Part:
 
     def describe(self) -> dict[str, Any]:
         """Return it as data: its kind, and what it was made with."""
-        from bondloop.bondgraph.graph_data import describe_part
-
         return describe_part(self)
 
     @property
@@ -173,7 +185,7 @@ class Part:
         """What is drawn for it."""
         return type(self).__name__
 
-    def _home(self) -> Model | None:
+    def _home(self) -> Graph | None:
         """Return the model into which a neighbour without an owner is taken."""
         return self._owner
 
@@ -465,7 +477,7 @@ class Port(Part):
             self.domain = domain_from(domain, "Port(domain)")
         self.size = _whole(size, "port")
 
-    def _home(self) -> Model | None:
+    def _home(self) -> Graph | None:
         model = self._owner
         return model if model is None or model._owner is None else model._owner
 
@@ -490,3 +502,32 @@ class Element(Remembering):
 
     signals = 0
     """Least number of signal bonds it needs."""
+
+
+def describe_part(part: Part) -> dict[str, Any]:
+    """Describe an element, a junction or a port by the call that made it."""
+    origin = origin_of(part)
+    if origin is not None:
+        return origin.describe()
+    kind = FAMILIES["part"].get(type(part).__name__)
+    if kind is None or kind.make is not type(part):
+        return {PYTHON: in_words(part)}
+    positional, options = part._arguments or ((), _only(part, kind))
+    if not positional:
+        return {**kind.head(), **{name: plain(value) for name, value in options.items()}}
+    try:
+        bound = inspect.signature(kind.make).bind(*positional, **options)
+    except TypeError:  # made in a way of its own
+        return {PYTHON: in_words(part)}
+    return Origin(kind, bound.arguments).describe()
+
+
+def _only(part: Part, kind: Kind) -> dict[str, Any]:
+    """Return what a part was made with that has not kept it: one number, or a size."""
+    coefficient = getattr(part, "coefficient", None)
+    if coefficient is not None:
+        return {coefficient[0]: coefficient[1]}
+    if not isinstance(part, (Junction, Port)):
+        return {}
+    known = kind.parameters.items()
+    return {name: getattr(part, name) for name, p in known if getattr(part, name) != p.default}

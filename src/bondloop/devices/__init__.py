@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from bondloop.devices.baber_noori import BaberNoori
 from bondloop.devices.bilinear import Bilinear
-from bondloop.devices.bouc_wen import BoucWen
+from bondloop.devices.bouc_wen import BaberNoori, BoucWen
 from bondloop.devices.brb import BucklingRestrainedBrace
-from bondloop.devices.device import Device
-from bondloop.devices.elastomeric import ElastomericBearing
-from bondloop.devices.fluid_damper import FluidViscousDamper
-from bondloop.devices.friction_pendulum import FrictionPendulum
-from bondloop.devices.gap import Gap
-from bondloop.devices.hook import Hook
+from bondloop.devices.contact import Gap, Hook
+from bondloop.devices.device import Device, device_at
+from bondloop.devices.friction_pendulums import FrictionPendulum, TripleFrictionPendulum
 from bondloop.devices.inerter import Inerter
-from bondloop.devices.kelvin_voigt import KelvinVoigt
 from bondloop.devices.large_bar import LargeBar
-from bondloop.devices.lead_rubber import LeadRubberBearing
-from bondloop.devices.liquid_column import TunedLiquidColumn
-from bondloop.devices.maxwell import Maxwell
 from bondloop.devices.mr_damper import MRDamper
 from bondloop.devices.multilinear import Multilinear
-from bondloop.devices.ode_element import device_at, ode_element
-from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
-from bondloop.devices.power_damper import PowerDamper
+from bondloop.devices.ode_specimen import Imposed, OdeSpecimen, ode_element
 from bondloop.devices.ramberg_osgood import RambergOsgood
+from bondloop.devices.rubber_bearings import ElastomericBearing, LeadRubberBearing
 from bondloop.devices.steel02 import GiuffreMenegottoPinto
-from bondloop.devices.triple_pendulum import TripleFrictionPendulum
-from bondloop.devices.tuned_mass import TunedMass
+from bondloop.devices.tuned_dampers import TunedLiquidColumn, TunedMass
+from bondloop.devices.viscoelastic import KelvinVoigt, Maxwell
+from bondloop.devices.viscous_dampers import FluidViscousDamper, PowerDamper
 from bondloop.devices.wire_rope import WireRope
 
 __all__ = [

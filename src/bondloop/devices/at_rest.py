@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ import numpy as np
 
 from bondloop.devices.device import Device
 from bondloop.devices.large_bar import LargeBar
-from bondloop.devices.ode_element import changes, finite_formulas
-from bondloop.devices.ode_specimen import Imposed
+from bondloop.devices.ode_specimen import Imposed, changes, finite_formulas
 from bondloop.errors import InputError
 from bondloop.program.calculus import tangent
 from bondloop.program.evaluator import evaluator
@@ -22,7 +20,7 @@ from bondloop.program.traced import Traced, array_of, named_parts
 from bondloop.program.written import called
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 

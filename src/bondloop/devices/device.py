@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.devices.ode_specimen import OdeSpecimen
+from bondloop.devices.ode_specimen import OdeElement, OdeSpecimen
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DAMPING", "FORCE", "LENGTH", "STIFFNESS", "VELOCITY", "Device"]
+    from bondloop.bondgraph import Model
+
+__all__ = ["DAMPING", "FORCE", "LENGTH", "STIFFNESS", "VELOCITY", "Device", "device_at"]
 
 FORCE, LENGTH, VELOCITY = ("N", "N m"), ("m", "rad"), ("m/s", "rad/s")
 STIFFNESS, DAMPING = ("N/m", "N m/rad"), ("N s/m", "N m s/rad")
@@ -137,3 +139,19 @@ class Device(OdeSpecimen, family="device"):
         from bondloop.devices.loops_figure import loops_figure
 
         return loops_figure(self, *self.loops(stroke, frequency, cycles), path=path)
+
+
+def device_at(model: Model, path: str) -> OdeElement:
+    """Return the device at a path of a model, as an element.
+
+    Parameters
+    ----------
+    model
+        Where to look.
+    path
+        Of the device.
+    """
+    part = model.find(path)
+    if isinstance(part, OdeElement) and isinstance(part.law, Device):
+        return part
+    raise InputError(f"{path} is no device but a {type(part).__name__}; its loops cannot be drawn")

@@ -9,8 +9,7 @@ import numpy as np
 
 from bondloop.compile import Runner
 from bondloop.data.ranges import POSITIVE
-from bondloop.devices.ode_element import SYMBOLS, changes, finite_formulas
-from bondloop.devices.ode_specimen import Imposed
+from bondloop.devices.ode_specimen import SYMBOLS, Imposed, changes, finite_formulas
 from bondloop.errors import InputError, SolveError
 from bondloop.program.expr import Const, Expr, Var, select, substitute, variables
 from bondloop.program.law import entries, formulas

@@ -13,7 +13,7 @@ from bondloop.units import multiplied
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.bondgraph.multiport import MassIs
+    from bondloop.bondgraph.elements import MassIs
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.program.traced import Value
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph.elements import C, CField, I, IField, R, RField
 from bondloop.devices import Device
 from bondloop.devices.at_rest import elastic_stiffness
-from bondloop.devices.ode_element import OdeElement
+from bondloop.devices.ode_specimen import OdeElement
 from bondloop.hybrid.energies import WORDS, Balance, Moving
 from bondloop.program.paths import within
 from bondloop.structures.reading import total

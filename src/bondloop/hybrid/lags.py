@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.cut import interfaces, rejoin
+from bondloop.bondgraph.cut import interfaces
+from bondloop.bondgraph.model import rejoin
 from bondloop.hybrid.direct_coupling import loop_links
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.expr import Const

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.devices import OdeSpecimen
-    from bondloop.devices.ode_element import OdeElement
+    from bondloop.devices.ode_specimen import OdeElement
     from bondloop.identify.least_squares import Minimum
     from bondloop.identify.specimen_data import SpecimenRecord
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.bondgraph.parts import name_or_kind
 from bondloop.devices import OdeSpecimen
-from bondloop.devices.ode_element import OdeElement
+from bondloop.devices.ode_specimen import OdeElement
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.identify.least_squares import Minimum, minimise

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
-from bondloop.bondgraph.elements import C, Element, Field, I, MSe, MSf, Multiport, R, Se, Sf
-from bondloop.devices.ode_element import OdeElement
+from bondloop.bondgraph.elements import C, Field, I, MSe, MSf, Multiport, R, Se, Sf
+from bondloop.bondgraph.parts import Element
+from bondloop.devices.ode_specimen import OdeElement
 from bondloop.errors import BondloopError
 from bondloop.report.number_words import in_unit, kind_words
 from bondloop.report.plain_words import told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
-from bondloop.bondgraph.laws import check_number
+from bondloop.bondgraph.elements import check_number
 from bondloop.data.kinds import describable
 from bondloop.errors import ModelError
 

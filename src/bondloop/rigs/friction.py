@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bondloop.bondgraph import C, R
-from bondloop.bondgraph.laws import check_number
+from bondloop.bondgraph.elements import check_number
 from bondloop.data.kinds import describable
 from bondloop.data.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 from bondloop.errors import InputError, ModelError

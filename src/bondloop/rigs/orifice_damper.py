@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, One, Port, R, Zero
-from bondloop.bondgraph.laws import check_number
+from bondloop.bondgraph.elements import check_number
 from bondloop.data.described import Described, Parameter, ranges_of
 from bondloop.data.kinds import describable
 from bondloop.errors import InputError

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bondloop.bondgraph import C, Model, R, Sf
 from bondloop.bondgraph.cut import INTERFACE, interfaces
-from bondloop.bondgraph.field_elements import CField, RField
+from bondloop.bondgraph.elements import CField, RField
 from bondloop.bondgraph.parts import Port, bonds_of
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS

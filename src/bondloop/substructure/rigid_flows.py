@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.elements import SS, I, Se
-from bondloop.bondgraph.field_elements import IField
-from bondloop.bondgraph.modulated import MSe
-from bondloop.bondgraph.multiport import Multiport
+from bondloop.bondgraph.elements import SS, TF, I, IField, MSe, Multiport, Se
 from bondloop.bondgraph.parts import One, Port, Zero, bonds_of, sides_of
-from bondloop.bondgraph.two_ports import TF
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
-from bondloop.bondgraph.coefficient_units import units_of
+from bondloop.bondgraph.domain import units_of
 from bondloop.data.kinds import describable, family_word
 from bondloop.data.ranges import Range, number
 from bondloop.errors import InputError

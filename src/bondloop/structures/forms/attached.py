@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import TF, C, Zero, bond
-from bondloop.bondgraph.model import own_part
+from bondloop.bondgraph.graph import own_part
 from bondloop.data.ranges import POSITIVE
 from bondloop.devices import LargeBar, OdeSpecimen
 from bondloop.errors import InputError, unknown_name

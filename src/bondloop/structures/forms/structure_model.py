@@ -15,8 +15,8 @@ import numpy as np
 
 from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
 from bondloop.bondgraph.domain import MIXED, ROTATION
-from bondloop.bondgraph.graph_data import place
-from bondloop.bondgraph.model import own_part
+from bondloop.bondgraph.graph import own_part
+from bondloop.bondgraph.model import place
 from bondloop.bondgraph.parts import name_or_kind
 from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name

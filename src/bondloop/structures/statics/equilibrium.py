@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.model import own_part
+from bondloop.bondgraph.graph import own_part
 from bondloop.devices.at_rest import AtRest
-from bondloop.devices.ode_element import OdeElement
+from bondloop.devices.ode_specimen import OdeElement
 from bondloop.errors import InputError, SolveError
 
 if TYPE_CHECKING:

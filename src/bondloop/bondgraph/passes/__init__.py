@@ -1,0 +1,1 @@
+"""Passes from a drawn bond graph to its equations: flatten, assign causality, derive."""

@@ -1,0 +1,204 @@
+"""Storages that are bound to others by numbers, not by the structure of the graph.
+
+Causality looks at which variable follows from which, not by how much. In a ring the gains may cancel: a bond
+from a 1-junction to a 0-junction and another one back carry the same flow in and out, so what is stored at
+the 0-junction takes none. Two storages then look independent that are not, and the equations between them are
+singular. Their null space says which contents are bound; one of those is made to follow, and the causality
+is assigned again.
+
+Numbers may also cancel by their values: beside a bond a transformer of modulus 1 carries back the flow that
+comes by the bond, one of 1.1 does not. If then another storage can be the state instead (`independent`), it
+is one for every modulus. If there is none, the model has fewer states than its neighbours: with 1 ohm
+beside -1 ohm a capacitor is empty at once, and charges without bound or discharges in no time as soon as one
+of them is changed. That stays refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.passes.flatten import R
+from bondloop.errors import BondloopError, SolveError
+from bondloop.program.expr import Var, variables
+from bondloop.program.linear import SingularLoopError, check_loops, state_space
+from bondloop.program.system import System
+from bondloop.program.system_data import Interface, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bondloop.bondgraph.passes.causality import Causality
+    from bondloop.bondgraph.passes.derive import Derivation
+    from bondloop.bondgraph.passes.flatten import Flat
+
+    Derived = tuple[Derivation, System]
+
+__all__ = ["bound_states", "cancelled", "has_rings", "independent"]
+
+SIZES = (1.0, 1e-2, 1e-4)
+"""Sizes of the variables at which a loop must be singular: a steep law (a diode at half a volt) drowns all
+others at one of them, and only what is bound by the structure is so at all."""
+
+CANCELS = 1e-12
+"""Gain, against the others of its row, that counts as none."""
+
+_ENTRY = re.compile(r"\[(\d+),(\d+)\]$")
+
+
+def has_rings(flat: Flat, causality: Causality) -> bool:
+    """Whether bonds close a ring that equations can go round.
+
+    The ports of an element with equations are one node. So are those of a field, unless all are as a field
+    likes them best: then contents or flows come in and nothing is solved for, and the matrices of a large
+    structure need not be looked at. Those of a matrix transformer always are. Without rings a graph has one
+    bond less than nodes in each part that hangs together.
+    """
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    turned = {*causality.derivative, *causality.arbitrary}
+    joined = [(ranks.nodes[0], n) for ranks in causality.ranks.values() for n in ranks.nodes[1:]]
+    for part in flat.multiports:
+        first = flat.first[part]
+        ports = range(first, first + (part.size or 1))
+        if not isinstance(part, el.Field) or (
+            any(n in turned or (flat.kind[n] == R and causality.strokes_at(flat, n)) for n in ports)
+        ):
+            joined += [(first, n) for n in ports[1:]]
+    tails, heads = [*flat.tail, *(a for a, _ in joined)], [*flat.head, *(b for _, b in joined)]
+    count = len(flat.kind)
+    links = sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    parts, _ = connected_components(links, directed=False)
+    return len(tails) > count - parts
+
+
+def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System:
+    """Return a system whose states are independent, as far as there is one; else the first.
+
+    Parameters
+    ----------
+    first
+        What was derived with every storage a state that can be one.
+    again
+        Derives with some storages (nodes) that rather follow others.
+    """
+    system = first[1]
+    followers: list[int] = []
+    if not _has_loops(system):
+        return system
+    derived = first
+    while bound := bound_states(derived[1]):
+        node = next(iter(_storages(derived, bound, followers)), None)
+        if node is None:
+            return system
+        followers.append(node)
+        derived = again(followers)
+        if node not in derived[0].causality.derivative:
+            return system
+    system = derived[1]
+    while bound := bound_states(derived[1], as_given=True):
+        for node in _storages(derived, bound, followers):
+            try:
+                other = again([*followers, node])
+            except BondloopError:  # it would follow the second rate of an input
+                continue
+            # One state for another: with fewer the model would change its nature with the last digit.
+            if len(other[1].states) == len(system.states) and not bound_states(other[1]):
+                break
+        else:
+            return system
+        derived = other
+        followers.append(node)
+    return derived[1]
+
+
+def _has_loops(system: System) -> bool:
+    """Whether some definitions need each other, or themselves; without numbers, and so quickly."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    dots = set(system.dots.values())
+    number = {v: i for i, v in enumerate(v for v in system.definitions if v not in dots)}
+    rows, columns = [], []
+    for target, i in number.items():
+        for v in variables(system.definitions[target]):
+            j = number.get(v)
+            if j is not None:
+                rows.append(i)
+                columns.append(j)
+    count = len(number)
+    needs = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, count))
+    groups, _ = connected_components(needs, directed=True, connection="strong")
+    return bool(groups < count or needs.diagonal().any())
+
+
+def _storages(derived: Derived, states: list[Var], followers: list[int]) -> list[int]:
+    """Return the nodes of the storages that hold some states, without those that follow already."""
+    nodes = [derived[0].storage_of(state) for state in states]
+    return [n for n in nodes if n is not None and n not in followers]
+
+
+def bound_states(system: System, *, as_given: bool = False) -> list[Var]:
+    """Return the states that an algebraic loop without a unique solution binds, the most bound first.
+
+    ``as_given``: with the very values of the parameters, instead of others near them. Rates that others need
+    count as given in the loops: states for which that goes well have equations in letters too.
+    """
+    if as_given and None in system.parameters_by_var.values():
+        return []
+    states: list[Var] = []
+    for size in SIZES:
+        try:
+            check_loops(system, _numbers(system, size, near=not as_given))
+        except SingularLoopError as error:
+            weights = error.bound()[: len(system.state_vars)]
+            order = np.argsort(-weights)
+            states = states or [system.state_vars[i] for i in order if weights[i] > 0]
+        except SolveError:
+            return []
+        else:
+            return []
+    return states
+
+
+def cancelled(derivation: Derivation) -> list[Var]:
+    """Return the contents that depend on rates by their formulas, while by numbers these cancel."""
+    d = derivation
+    goals, rates = list(d.rate_goals), list(d.rate_goals.values())
+    given = [*d.states, *d.dots.values(), *d.inputs, *d.held, *rates]
+    outputs = {goal.name: goal for goal in goals}
+    definitions = {v: e for v, e in d.definitions.items() if v not in set(d.dots.values())}
+    system = System(
+        "contents",
+        Interface({}, given, dict(outputs), d.parameters),
+        Program(definitions, [*d.bent, *d.tears]),
+    )
+    try:
+        gains = np.abs(state_space(system, _numbers(system), at_point=True).D.toarray())
+    except SolveError:
+        return []
+    own, size = gains[:, -len(rates) :].max(axis=1), gains.max(axis=1)
+    return [goal for goal, a, b in zip(goals, own, size, strict=True) if a <= CANCELS * max(b, 1.0)]
+
+
+def _numbers(system: System, size: float = 1.0, *, near: bool = True) -> dict[Var, float]:
+    """Return numbers for all variables: parameters near their values, so that none cancel by chance.
+
+    Without ``near`` the parameters have their values.
+    """
+    rng = np.random.default_rng(0)
+    factors: dict[str, float] = {}
+    numbers: dict[Var, float] = {}
+    for v, value in system.parameters_by_var.items():
+        entry = _ENTRY.search(v.name)  # a field stays symmetric, or antisymmetric
+        name = v.name if entry is None else v.name[: entry.start()] + str(sorted(entry.groups()))
+        factor = factors.setdefault(name, float(np.exp(rng.uniform(-0.3, 0.3))))
+        numbers[v] = (factor if near else 1.0) * (1.0 if value is None else value)
+    # Slopes of laws anywhere will do: what cancels there by the structure cancels everywhere.
+    others = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.definitions]
+    numbers.update((v, size * float(rng.uniform(0.2, 1.0))) for v in others)
+    return numbers

@@ -1,0 +1,52 @@
+"""The way of a model: flatten, assign causality, derive the equations of one mode or of all."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph.elements import Switching
+from bondloop.bondgraph.passes.bound_storages import has_rings, independent
+from bondloop.bondgraph.passes.causality import assign
+from bondloop.bondgraph.passes.derive import Derivation
+from bondloop.bondgraph.passes.flatten import flatten
+from bondloop.bondgraph.passes.modes import derive_modes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bondloop.bondgraph.graph import Graph
+    from bondloop.bondgraph.passes.lookup import Outputs
+    from bondloop.program.system import System
+
+__all__ = ["compiled"]
+
+
+def compiled(
+    model: Graph,
+    outputs: Outputs,
+    iterations: int | None,
+    modes: Mapping[str, int | str] | None = None,
+) -> System:
+    """Flatten, assign causality, and write down the equations."""
+    # A large model makes hundreds of thousands of small objects, none of them garbage: letting the collector
+    # look through them again and again costs a third of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        flat = flatten(model)
+        if modes is not None or any(isinstance(part, Switching) for part in flat.first):
+            return derive_modes(model, flat, modes, outputs, iterations)
+        derivation = Derivation(model, flat, assign(flat))
+        system = derivation.system(outputs, iterations)
+        if derivation.imposed or derivation.sought or not has_rings(flat, derivation.causality):
+            return system
+
+        def again(followers: Sequence[int]) -> tuple[Derivation, System]:
+            other = Derivation(model, flat, assign(flat, followers))
+            return other, other.system(outputs, iterations)
+
+        return independent((derivation, system), again)
+    finally:
+        if collecting:
+            gc.enable()

@@ -1,0 +1,176 @@
+"""A tuned mass damper.
+
+A tuned liquid column damper.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.data.described import Parameter
+from bondloop.data.ranges import POSITIVE
+from bondloop.devices.device import DAMPING, STIFFNESS, Device
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.devices.ode_specimen import Imposed
+    from bondloop.program.traced import Value
+
+__all__ = ["TunedLiquidColumn", "TunedMass"]
+
+
+class TunedMass(Device):
+    """A mass on a spring and a dashpot, carried by what its end moves with (Den Hartog 1956).
+
+    With the mass at y, m y'' = k (x - y) + c (x' - y'), and that is the force.
+
+    Parameters
+    ----------
+    mass
+        m, kg.
+    stiffness
+        k, N/m.
+    damping
+        c, N s/m.
+
+    Examples
+    --------
+    >>> from bondloop.devices import TunedMass
+    >>> damper = TunedMass.tuned(mass=100, frequency=1.5, ratio=0.02)
+    >>> round(damper.stiffness), round(damper.damping)
+    (8538, 158)
+    """
+
+    source = "Den Hartog (1956), Mechanical Vibrations, section 3.3"
+    mass_is = "carried"
+
+    mass: Parameter = Parameter(100.0, above=0, unit="kg")
+    stiffness: Parameter = Parameter(4e3, least=0, unit=STIFFNESS)
+    damping: Parameter = Parameter(100.0, least=0, unit=DAMPING)
+    states: ClassVar[Mapping[str, float]] = {"position": 0.0, "speed": 0.0}
+    units: ClassVar[Mapping[str, str]] = {"position": "m", "speed": "m/s"}
+
+    @classmethod
+    def tuned(cls, mass: float | str, frequency: float | str, ratio: float | str) -> TunedMass:
+        """Return the damper that is best for an undamped structure under a harmonic force (Den Hartog 1956).
+
+        Parameters
+        ----------
+        mass
+            Of the damper, kg.
+        frequency
+            Of the structure without it, Hz.
+        ratio
+            Mass of the damper over that of the structure.
+        """
+        m = POSITIVE.check(mass, "TunedMass.tuned(mass)", "kg")
+        natural = 2 * pi * POSITIVE.check(frequency, "TunedMass.tuned(frequency)", "Hz")
+        mu = POSITIVE.check(ratio, "TunedMass.tuned(ratio)", "1")
+        omega = natural / (1 + mu)
+        damping = 2 * m * natural * (3 * mu / (8 * (1 + mu) ** 3)) ** 0.5
+        return cls(m, m * omega**2, damping)
+
+    def rates(self, motion: Imposed) -> Mapping[str, Value]:
+        """Return how the mass moves."""
+        return {"position": self.speed, "speed": self.force(motion) / self.mass}
+
+    def force(self, motion: Imposed) -> Value:
+        """Return the force of spring and dashpot."""
+        apart, speed = motion.displacement - self.position, motion.velocity - self.speed
+        return self.stiffness * apart + self.damping * speed
+
+
+GRAVITY = 9.80665
+
+
+class TunedLiquidColumn(Device):
+    """Water in a U-shaped tube that is moved sideways (Sakai et al. 1989).
+
+    With the level y, ρ A L y'' + ρ A ξ |y'| y'/2 + 2 ρ A g y = -ρ A B x''. Instead of the acceleration x''
+    the state is the momentum p = ρ A (L y' + B x'), so the force is (B/L) p' besides that of a mass that
+    moves with the end, `carried_mass`: bond an ``I(mass=column.carried_mass)``, and the tube's own, beside
+    it.
+
+    Parameters
+    ----------
+    area
+        A of the tube, m².
+    length
+        L of the water, m.
+    width
+        B of the horizontal part, m; below L.
+    head_loss
+        ξ of the orifice in it.
+    density
+        ρ, kg/m³.
+
+    Examples
+    --------
+    >>> from bondloop.devices import TunedLiquidColumn
+    >>> column = TunedLiquidColumn(area=0.2, length=4.0, width=3.0)
+    >>> print(f"{column.carried_mass:.0f} kg of {column.mass:.0f} kg, {column.frequency:.3f} Hz")
+    350 kg of 800 kg, 0.352 Hz
+    """
+
+    source = "Sakai, Takaeda and Tamaki (1989); Gao, Kwok and Samali (1997), Eng. Struct. 19"
+    mass_is = "carried"
+
+    area: Parameter = Parameter(0.2, above=0, unit="m^2")
+    length: Parameter = Parameter(4.0, above=0, unit="m")
+    width: Parameter = Parameter(3.0, above=0, unit="m")
+    head_loss: Parameter = Parameter(5.0, least=0, unit="1")
+    density: Parameter = Parameter(1000.0, above=0, unit="kg/m^3")
+    states: ClassVar[Mapping[str, float]] = {"level": 0.0, "momentum": 0.0}
+    units: ClassVar[Mapping[str, str]] = {"level": "m", "momentum": "N s"}
+
+    def __post_init__(self) -> None:
+        """Refuse a tube without arms."""
+        super().__post_init__()
+        if self.width >= self.length:
+            raise InputError(
+                "TunedLiquidColumn: expected a width below the length of the water, which fills arms too; "
+                f"found {self.width:g} m and {self.length:g} m"
+            )
+
+    @property
+    def mass(self) -> float:
+        """Of the water, kg."""
+        return self.density * self.area * self.length
+
+    @property
+    def carried_mass(self) -> float:
+        """Mass that moves with the end, kg: ρ A (L - B²/L)."""
+        return self.density * self.area * (self.length - self.width**2 / self.length)
+
+    @property
+    def frequency(self) -> float:
+        """Of the column, Hz: √(2 g/L)/(2 π)."""
+        return float((2 * GRAVITY / self.length) ** 0.5 / 6.283185307179586)
+
+    @property
+    def stroke(self) -> float:
+        """A tenth of the length."""
+        return self.length / 10
+
+    def _speed(self, motion: Imposed) -> Value:
+        """Return how fast the level rises."""
+        carried = self.width * motion.velocity
+        return (self.momentum / (self.density * self.area) - carried) / self.length
+
+    def _push(self, motion: Imposed) -> Value:
+        """Return the rate of the momentum: gravity and the orifice."""
+        speed = self._speed(motion)
+        return (
+            -self.density * self.area * (2 * GRAVITY * self.level + 0.5 * self.head_loss * abs(speed) * speed)
+        )
+
+    def rates(self, motion: Imposed) -> Mapping[str, Value]:
+        """Return how level and momentum change."""
+        return {"level": self._speed(motion), "momentum": self._push(motion)}
+
+    def force(self, motion: Imposed) -> Value:
+        """Return the force of the water, less that of the carried mass."""
+        return self.width / self.length * self._push(motion)
