@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import GY, TF, C, I, Model, One, R, Se, Sf, Zero, bond
-from bondloop.bondgraph import flatten as flatten_kinds
+from bondloop.bondgraph.passes import flatten as flatten_kinds
 from bondloop.bondgraph.passes.causality import _Assignment, assign
 from bondloop.bondgraph.passes.flatten import ONE, SE, SF, ZERO, flatten
 from bondloop.errors import CausalityError, ModelError
