@@ -13,7 +13,7 @@ import pytest
 
 from bondloop import description, papers
 from bondloop.data.restoring import restore
-from bondloop.description.toml_text import toml_text
+from bondloop.data.toml_text import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py

@@ -184,27 +184,26 @@ def test_g_is_the_gram():
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        (('name = "damper"', 'name = "damper'), "line 2, name: the text is not closed: a quote is missing"),
-        (('rig = "Emulated"', 'rig = "Emulated'), "line 12, rig.rig: the text is not closed"),
+        (('name = "damper"', 'name = "damper'), "line 2: Illegal character '\\n', in: name = \"damper"),
         (
             ('latency = "2 ms"', 'latency = "2 ms"\nlatency = 3'),
-            "line 15, rig.latency: this entry stands there twice, in line 14 too; leave one out",
+            "line 15: Cannot overwrite a value, in: latency",
         ),
-        (("[controller]", "[rig]"), "line 17, rig: this table stands there twice, in line 11 too"),
-        (("m = ", "c = "), "line 13, rig.actuators: the entry 'c' stands there twice"),
-        (('rate = "1 kHz"', "rate = fast"), "line 3, rate: expected a number, a text in quotes, a list or"),
-        (('rate = "1 kHz"', "rate: 1000"), "line 3: expected an entry, key = value"),
-        (('rate = "1 kHz"', "rate = 1 kHz"), "line 3, rate: expected nothing more in this line"),
+        (("[controller]", "[rig]"), "line 17: Cannot declare ('rig',) twice, in: [rig]"),
+        (("m = ", "c = "), "line 13: Duplicate inline table key 'c', in: actuators = "),
+        (('rate = "1 kHz"', "rate = fast"), "line 3: Invalid value, in: rate = fast"),
+        (('rate = "1 kHz"', "rate: 1000"), "line 3: Expected '=' after a key"),
+        (('rate = "1 kHz"', "rate = 1 kHz"), "line 3: Expected newline or end of document after a statement"),
         (('rate = "1 kHz"', "rate = 0"), "line 3, rate: expected a number above 0; found 0"),
         (('rate = "1 kHz"', 'rate = "1 ms"'), "line 3, rate: expected a quantity in Hz, or another unit of"),
     ],
 )
-def test_slips_of_the_pen_are_told_in_plain_words(pair, words):
+def test_slips_of_the_pen_are_told_with_their_line(pair, words):
     assert fault(pair).startswith(f"damper.toml: {words}")
 
 
 def test_an_entry_twice_at_the_very_end_has_its_line_too():
-    with pytest.raises(InputError, match=r"line 3, a: this entry stands there twice, in line 1 too"):
+    with pytest.raises(InputError, match=r"line 3: Cannot overwrite a value, in: a = 2"):
         description.load_text("a = 1\n\na = 2")
 
 

@@ -231,6 +231,7 @@ PREFLIGHT = Entries(
 )
 FILE = Entries(
     {
+        "format": Entry("whole", "Of the file; 1 if left out."),
         "link": Entry("text", "Where the channels are: comedi:///dev/comedi0, packet://HOST:PORT."),
         "channel": Entry("tables", "The channels."),
         "lines": Entry("table", "Emergency stop and enable."),

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bondloop.containers import expect_file
 from bondloop.data.restoring import FAILED, Place, Reader
+from bondloop.data.toml_files import checked_format, parsed, raise_faults, text_of
 from bondloop.description.channel_checks import (
     check_channel,
     check_feedback,
@@ -30,9 +30,7 @@ from bondloop.description.channel_entries import (
     Entries,
 )
 from bondloop.description.packet_entries import read_packet
-from bondloop.description.toml_lines import lines_of, with_lines
-from bondloop.description.toml_text import parsed
-from bondloop.errors import BondloopError, FaultsError, InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.realtime.channels import Calibration, Channels, ControllerFault, LabChannel, Zeroing
 from bondloop.realtime.channels.packet import type_range
 from bondloop.realtime.channels.wiring import faults_against
@@ -42,6 +40,9 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
 __all__ = ["channels_schema", "channels_text", "read_channels", "read_channels_text"]
+
+FORMAT = 1
+"""Of channels files."""
 
 LARGEST = 2**22
 """Bytes of a channels file."""
@@ -73,15 +74,7 @@ def channels_text(path: str | Path) -> str:
     path
         The file.
     """
-    file = Path(path)
-    try:
-        expect_file(file, LARGEST)
-        with file.open(encoding="utf-8-sig", newline="") as content:  # with the ends of lines that it has
-            return content.read()
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text in UTF-8") from None
+    return text_of(path, LARGEST)
 
 
 def read_channels_text(text: str, name: str = "the text", test: HybridTest | None = None) -> Channels:
@@ -112,6 +105,7 @@ def read_channels_text(text: str, name: str = "the text", test: HybridTest | Non
     """
     try:
         document = parsed(text)
+        checked_format(document, FORMAT)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     reader = Reader()
@@ -120,9 +114,7 @@ def read_channels_text(text: str, name: str = "the text", test: HybridTest | Non
     if test is not None:
         for channel, words in faults_against(lab, test, None if FAILED in file.unread else file.unread):
             reader.fault(file.places.get(channel, ()), words)
-    if reader.faults:
-        faults = with_lines(reader.faults, lines_of(text))
-        raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
+    raise_faults(name, text, reader.faults)
     return lab
 
 

@@ -94,6 +94,7 @@ def _name(kind: Kind) -> str:
 
 def _test(kind: Kind) -> dict[str, object]:
     entries = _object(kind, parameters_of_file(kind))
+    entries["properties"]["format"] = {"type": "integer", "description": "Of the file; 1 if left out."}
     entries["properties"]["seconds"] = {**_bounded(POSITIVE), "description": "How long it is to run."}
     if kind.name == "HybridTest":  # the default; its rig takes the physical half from the cut
         entries["required"].remove("test")

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
-from bondloop.containers import expect_file
 from bondloop.data.hints import wanted
 from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words
 from bondloop.data.ranges import POSITIVE
 from bondloop.data.restoring import Place, Reader, path_of
+from bondloop.data.toml_files import checked_format, parsed, raise_faults, text_of
+from bondloop.data.toml_text import toml_text
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import hidden, python_kind, source_of
-from bondloop.description.toml_lines import lines_of, with_lines
-from bondloop.description.toml_text import parsed, toml_text
 from bondloop.display import brief
-from bondloop.errors import BondloopError, FaultsError, InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.rehearsal import run_length
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
 
 __all__ = ["TestFile", "load", "load_text", "read", "to_toml"]
+
+FORMAT = 1
+"""Of test files."""
 
 LARGEST = 2**24
 """Bytes of a test file; data of that size is in files that it names."""
@@ -83,14 +85,7 @@ def read(path: str | Path, changes: Mapping[str, str] | None = None) -> TestFile
         none of the file's is one of a parameter of the test, ``"rig.transfer.damper.damping"``.
     """
     file = Path(path)
-    try:
-        expect_file(file, LARGEST)
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text in UTF-8") from None
-    return load_text(text, folder=file.parent, name=str(file), changes=changes)
+    return load_text(text_of(file, LARGEST), folder=file.parent, name=str(file), changes=changes)
 
 
 def load_text(
@@ -120,6 +115,7 @@ def load_text(
     """
     try:
         document = parsed(text)
+        checked_format(document, FORMAT)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     reader = Reader(folder=Path(folder))
@@ -131,9 +127,7 @@ def load_text(
     if seconds is not None:
         seconds = reader.attempt(("seconds",), lambda: POSITIVE.check(seconds, "", "s"))
     test = read_test(reader, entries)
-    if reader.faults:
-        faults = with_lines(reader.faults, lines_of(text), changes or ())
-        raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
+    raise_faults(name, text, reader.faults, changes or ())
     test.seconds = seconds
     return TestFile(test, seconds)
 
@@ -252,7 +246,7 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
             "seconds": length,
             **document,
         }
-    text = toml_text(document)
+    text = toml_text({"format": FORMAT, **document})
     try:
         text.encode()
     except UnicodeEncodeError as error:

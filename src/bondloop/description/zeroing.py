@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from bondloop.description.channels_file import channels_text, read_channels_text
-from bondloop.description.toml_lines import lines_of
-from bondloop.description.toml_text import parsed
 from bondloop.errors import InputError
 from bondloop.realtime.channels import Channels, Zeroing
 from bondloop.units import quantity
 
 __all__ = ["set_zero", "undo_zero", "zero_in_unit"]
-
-_ZERO = re.compile(r"(\s*zero\s*=\s*)(\"[^\"]*\"|'[^']*'|[^#\s]+)(.*)", re.DOTALL)
 
 
 def zero_in_unit(lab: Channels, name: str) -> float:
@@ -68,7 +65,7 @@ def set_zero(
     lab[name]
     when = (now or dt.datetime.now().astimezone()).isoformat(timespec="seconds")
     note = Zeroing(name, zero_in_unit(lab, name), float(after), when, operator.strip(), undo)
-    changed = _noted(_with_zero(text, name, note.after, str(file)), note)
+    changed = _with_zero(text, note)
     found = read_channels_text(changed, str(file))
     if abs(zero_in_unit(found, name) - note.after) > 1e-9 * (1e-300 + abs(note.after)):
         raise InputError(f"{file}: the zero of '{name}' cannot be changed in place; write it by hand")
@@ -103,42 +100,23 @@ def undo_zero(path: str | Path, name: str, operator: str) -> Zeroing:
     return set_zero(path, name, standing[-1].before, operator, undo=True)
 
 
-def _with_zero(text: str, name: str, zero: float, file: str) -> str:
-    """Return the text with another zero in the table of a channel."""
-    names = [row.get("name") for row in parsed(text).get("channel", [])]
-    index = names.index(name)
-    lines, places = text.splitlines(keepends=True), lines_of(text)
-    at = places.get(("channel", index, "zero"))
-    if at is not None:
-        match = _ZERO.fullmatch(lines[at - 1])
-        if match is None:
-            raise InputError(f"{file}: line {at}: expected the entry zero on a line of its own, to change it")
-        lines[at - 1] = f"{match[1]}{zero!r}{match[3]}"
-        return "".join(lines)
-    at = places[("channel", index, "name")]
-    if not re.match(r"\s*name\s*=", lines[at - 1]):
-        raise InputError(
-            f"{file}: line {at}: expected a table with a header, [[channel]], to add a zero to it"
-        )
-    end = "\r\n" if lines[at - 1].endswith("\r\n") else "\n"
-    if not lines[at - 1].endswith(("\n", "\r")):
-        lines[at - 1] += end
-    lines.insert(at, f"zero = {zero!r}{end}")
-    return "".join(lines)
+def _with_zero(text: str, note: Zeroing) -> str:
+    """Return the text of a channels file with another zero, which is noted at its end."""
+    import tomlkit
 
-
-def _noted(text: str, note: Zeroing) -> str:
-    rows = {
-        "channel": json.dumps(note.channel, ensure_ascii=False),
-        "before": repr(note.before),
-        "after": repr(note.after),
-        "time": json.dumps(note.time),
-        "operator": json.dumps(note.operator, ensure_ascii=False),
-        **({"undo": "true"} if note.undo else {}),
-    }
-    end = "\r\n" if "\r\n" in text else "\n"
-    entries = [f"{key} = {value}" for key, value in rows.items()]
-    return end.join([text.rstrip(), "", "[[zeroing]]", *entries, ""])
+    document: Any = tomlkit.parse(text)
+    channel = next(row for row in document["channel"] if row["name"] == note.channel)
+    channel["zero"] = note.after
+    entry = tomlkit.table()
+    for key, value in asdict(note).items():
+        if key != "undo" or value:
+            entry.add(key, value)
+    rows = document.setdefault("zeroing", tomlkit.aot())
+    rows.append(entry)
+    written = tomlkit.dumps(document)
+    head, header, tail = written.rpartition("[[zeroing]]")
+    written = f"{head.rstrip()}\n\n{header}{tail}"
+    return re.sub(r"\r?\n", "\r\n", written) if "\r\n" in text else written
 
 
 def _replace(file: Path, text: str) -> None:

@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from bondloop.data.kinds import FAMILIES
-from bondloop.description.toml_faults import syntax_fault
-from bondloop.errors import InputError
 
-__all__ = ["parsed", "toml_text"]
+__all__ = ["toml_text"]
 
 WIDTH = 100
 """Characters of a line, as far as it can be kept."""
-
-
-DEEPEST = 100
-"""Tables and lists within each other at most: far more than any test has, and few enough to walk through."""
-
-
-def parsed(text: str) -> dict[str, Any]:
-    """Return the document of a text, as Python's reader does; what it chokes on is refused with a sentence.
-
-    >>> parsed("rate = 1e3")
-    {'rate': 1000.0}
-    """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(syntax_fault(text, error)) from None
-    except RecursionError:
-        raise InputError(f"tables or lists stand more than {DEEPEST} deep within each other") from None
-    except ValueError as error:  # Python's own, for numbers with thousands of digits
-        raise InputError(str(error).partition("; use sys.")[0]) from None
-    layer: list[object] = [document]
-    for _ in range(DEEPEST):
-        layer = [
-            inner
-            for outer in layer
-            if isinstance(outer, (dict, list))
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    if layer:
-        raise InputError(f"tables or lists stand more than {DEEPEST} deep within each other")
-    return document
 
 
 def toml_text(document: Mapping[str, object]) -> str:
