@@ -22,7 +22,7 @@ import numpy as np
 from bondloop.cli.cases import Cases
 from bondloop.cli.settings import find_test
 from bondloop.compile.batch import Batch
-from bondloop.compile.cuda_driver import Device, device
+from bondloop.compile.cuda import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
 from bondloop.rigs import Noise, Sensor
 from bondloop.studies import Axis, Case, study

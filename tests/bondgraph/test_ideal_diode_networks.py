@@ -224,7 +224,7 @@ def test_a_search_in_loops_over_many_statements_is_the_same(monkeypatch, tmp_pat
     tick = Simulation({"b": system}, excitation={"v": Sine(PEAK, 50.0)}, rate=20000.0).tick
     plain = Runner(tick, "c").run(500)
     monkeypatch.setattr("bondloop.compile.c_body.MANY", 0)
-    monkeypatch.setattr("bondloop.compile.groups.LEAST", least)
+    monkeypatch.setattr("bondloop.compile.c_groups.LEAST", least)
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
     grouped = Runner(tick, "c").run(500)
     for name, values in plain.channels.items():

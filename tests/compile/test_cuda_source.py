@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile.batch import Batch
-from bondloop.compile.cuda_driver import gpu_obstacle
-from bondloop.compile.cuda_writer import write_cuda
+from bondloop.compile.cuda import gpu_obstacle, write_cuda
 from bondloop.compile.plan import WORST, Plan
 from bondloop.errors import CompileError
 from bondloop.papers import wagg_three_mass

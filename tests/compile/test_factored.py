@@ -13,9 +13,8 @@ from bondloop.compile.c_writer import write_c_apart
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.dissection import dissected
 from bondloop.program.expr import Var, evaluate
-from bondloop.program.factored import Factored, worth_factors
+from bondloop.program.factored import Factored, dissected, worth_factors
 from bondloop.program.matrix_rows import SolvedMatrix
 from bondloop.program.one_step import one_step
 from bondloop.program.solving import SingularError

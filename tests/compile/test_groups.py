@@ -35,7 +35,7 @@ def sizes(many, least):
     """Other sizes from which on statements are put together."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bondloop.compile.c_body.MANY", many)
-        patch.setattr("bondloop.compile.groups.LEAST", least)
+        patch.setattr("bondloop.compile.c_groups.LEAST", least)
         yield
 
 

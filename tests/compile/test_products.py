@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from bondloop.compile import Runner, compiler, write_c
-from bondloop.compile.bands import bands
+from bondloop.compile.c_products import bands
 from bondloop.compile.plan import sparse as few
 from bondloop.program.expr import Const, Var
 from bondloop.program.tick import Channel, Product, Tick, Update

@@ -3,8 +3,7 @@
 import pytest
 
 from bondloop.program.expr import Const, Var, function, select
-from bondloop.program.slope_forms import OFTEN, Forms
-from bondloop.program.slopes import Slopes
+from bondloop.program.slopes import OFTEN, Forms, Slopes
 
 A, B, C, D = (Var(name) for name in "abcd")
 VALUES = {A: 0.7, B: -1.3, C: 2.9, D: 0.11}

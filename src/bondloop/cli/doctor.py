@@ -164,7 +164,7 @@ def _governor() -> Answer:
 
 
 def _graphics() -> Answer:
-    from bondloop.compile.cuda_driver import gpu_obstacle
+    from bondloop.compile.cuda import gpu_obstacle
 
     obstacle = gpu_obstacle()
     if obstacle:

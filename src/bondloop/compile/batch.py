@@ -18,8 +18,7 @@ import numpy as np
 
 from bondloop.compile.backend import Ends
 from bondloop.compile.c_lanes import lane_obstacle, write_lanes
-from bondloop.compile.cuda_batch import CudaBatch
-from bondloop.compile.cuda_driver import gpu_obstacle
+from bondloop.compile.cuda import CudaBatch, gpu_obstacle
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, WORST, Plan
 from bondloop.compile.runner import Result, Runner
 from bondloop.compile.shared_part import Parted, parted

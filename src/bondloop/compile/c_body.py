@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondloop.compile.bands import LONG
-from bondloop.compile.c_groups import CGroups
+from bondloop.compile.c_groups import MANY, MANY_AROUND_ARRAYS, CGroups, Group
 from bondloop.compile.c_newton import newton_lines
-from bondloop.compile.c_products import CProducts
-from bondloop.compile.c_tables import CTables
-from bondloop.compile.c_text import CText
-from bondloop.compile.groups import MANY, MANY_AROUND_ARRAYS, Group
+from bondloop.compile.c_products import LONG, CProducts
+from bondloop.compile.c_text import CTables, CText
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals

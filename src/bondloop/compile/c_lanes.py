@@ -8,26 +8,24 @@ test. Each lane's numbers are those of the test alone, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
-from bondloop.compile.c_text import REFUSAL
-from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, LOOP_CODES, SOLVERS
-from bondloop.compile.lane_text import LaneText
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Line, Plan
-from bondloop.compile.wide_variables import wide_variables
-from bondloop.program.schedule import Loop, loops
-from bondloop.program.tick import delays, every, statements
+from bondloop.compile.c_text import REFUSAL, CText
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
+from bondloop.errors import CompileError
+from bondloop.program.expr import COMPARISONS, LOGIC, Binding, Call, Op, Var, is_comparison, variables
+from bondloop.program.schedule import Assign, Loop, loops
+from bondloop.program.tick import Delay, Product, delays, every, statements
 
 if TYPE_CHECKING:
-    from bondloop.compile.c_text import CText
-    from bondloop.program.expr import Var
-    from bondloop.program.schedule import Assign
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.tick import Step, Tick
 
-__all__ = ["MOST", "lane_obstacle", "write_lanes"]
+__all__ = ["lane_obstacle", "write_lanes"]
 
 MOST = 3000
 """Statements of a tick beyond which its tests are run one by one: such a tick has vectors of its own."""
@@ -240,3 +238,331 @@ class LaneBody(CBody):
                 f"NAME_lanes_solve({n}, matrix, change, work, one, status);",
             ]
         return solve, [f"change[{i}]" for i in range(n)]
+
+
+# Expressions in C over several tests at once, one in each lane of a vector.
+
+
+@dataclass
+class LaneText(CText):
+    """Expressions whose variables are wide (a value for each test) or the same for all tests.
+
+    Arithmetic is written as for one test: C's vector types widen what is the same for all. Both sides of a
+    choice are computed, then blended.
+
+    Attributes
+    ----------
+    is_wide
+        Whether a variable has a value for each test.
+    lane_calls
+        Functions that are called with wide arguments, and with how many.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var, select
+    >>> x, t = Var("x"), Var("t")
+    >>> text = LaneText(lambda v: v.name, prefix="demo", is_wide=lambda v: v is x)
+    >>> text(2 * x + t), text(select(x > t, x, 1))
+    ('2.0*x + t', 'demo_choose((demo_mask)(x > t), x, demo_all(1.0))')
+    """
+
+    is_wide: Callable[[Var], bool] = lambda _: True
+    lane_calls: dict[str, int] = field(default_factory=dict)
+
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call):
+            raise CompileError(
+                f"{op.function.__qualname__} is a program that runs in one test at a time, and not in a batch"
+            )
+        return super()._outside(op)
+
+    def wide(self, expr: Expr) -> bool:
+        """Whether an expression has a value for each test."""
+        return any(self.is_wide(v) for v in variables(expr))
+
+    def full(self, expr: Expr) -> str:
+        """Return an expression as a wide value."""
+        return self(expr) if self.wide(expr) else f"{self.prefix}_all({self(expr)})"
+
+    def number(self, value: float) -> str:
+        """Return a number; the infinite ones of ``math.h`` are too narrow for a vector."""
+        text = super().number(value)
+        return text if text[-1].isdigit() else f"(double){text}"
+
+    def condition(self, expr: Expr) -> str:
+        """Return the truth of an expression: a mask where it is wide."""
+        if not self.wide(expr):
+            return super().condition(expr)
+        if isinstance(expr, Op) and expr.name in LOGIC:
+            masks = [self._mask(a) for a in expr.args]
+            return f"(~{masks[0]})" if expr.name == "not" else f"({self._joint(expr.name).join(masks)})"
+        if isinstance(expr, Op) and expr.name in COMPARISONS:
+            a, b = (self(a) for a in expr.args)
+            return f"({self.prefix}_mask)({a} {COMPARISONS[expr.name]} {b})"
+        return f"({self.prefix}_mask)({self(expr)} != 0.0)"
+
+    @staticmethod
+    def _joint(name: str) -> str:
+        return " & " if name == "and" else " | "
+
+    def _mask(self, expr: Expr) -> str:
+        return self.condition(expr) if self.wide(expr) else f"{self.prefix}_same({self.condition(expr)})"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        if self.wide(test):
+            return f"{self.prefix}_choose({self.condition(test)}, {self.full(yes)}, {self.full(no)})"
+        if self.wide(yes) or self.wide(no):
+            return f"({self.condition(test)} ? {self.full(yes)} : {self.full(no)})"
+        return super()._select(expr)
+
+    def _write(self, expr: Expr) -> tuple[str, Binding]:
+        truth = is_comparison(expr)
+        if truth and self.wide(expr):
+            one, zero = (f"{self.prefix}_all({x})" for x in ("1.0", "0.0"))
+            return f"{self.prefix}_choose({self.condition(expr)}, {one}, {zero})", Binding.ATOM
+        return super()._write(expr)
+
+    def _call(self, function: str, *args: Expr) -> str:
+        if not any(self.wide(a) for a in args):
+            return super()._call(function, *args)
+        self.used.add(function)
+        self.lane_calls[function] = len(args)
+        return f"{self.prefix}_lanes_{function}({', '.join(self.full(a) for a in args)})"
+
+
+# What generated C over lanes needs besides its statements.
+
+
+LOOP_CODES = (
+    f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, "
+    f"NAME_UNSETTLED = {UNSETTLED} }};\n"
+)
+
+LANE_TYPES = """\
+#define NAME_WIDTH @WIDTH@
+/* A value of each test of a pack; as aligned as a double, so that a pack may lie anywhere. */
+typedef double NAME_wide __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
+typedef int64_t NAME_mask __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
+
+/* x - 0 is x, a negative zero and NaN included. */
+static inline NAME_wide NAME_all(double x)
+{
+    return x - (NAME_wide){0.0};
+}
+
+static inline NAME_mask NAME_same(int truth)
+{
+    return -(int64_t)(truth != 0) - (NAME_mask){0};
+}
+
+static inline NAME_wide NAME_choose(NAME_mask test, NAME_wide yes, NAME_wide no)
+{
+    return (NAME_wide)(((NAME_mask)yes & test) | ((NAME_mask)no & ~test));
+}
+
+static inline NAME_wide NAME_lanes_size(NAME_wide x)
+{
+    return (NAME_wide)((NAME_mask)x & NAME_same(1) & INT64_MAX);
+}
+
+static inline int NAME_any(NAME_mask test)
+{
+    int64_t any = 0;
+    for (int lane = 0; lane < NAME_WIDTH; ++lane)
+        any |= test[lane];
+    return any != 0;
+}
+"""
+
+CALLS = {
+    "fabs": """
+static inline NAME_wide NAME_lanes_fabs(NAME_wide x)
+{
+    return NAME_lanes_size(x);
+}
+""",
+    "sign": """
+static inline NAME_wide NAME_lanes_sign(NAME_wide x)
+{
+    const NAME_wide one = NAME_all(1.0), zero = NAME_all(0.0);
+    return NAME_choose((NAME_mask)(x > 0.0), one, zero) - NAME_choose((NAME_mask)(x < 0.0), one, zero);
+}
+""",
+    "fmin": """
+static inline NAME_wide NAME_lanes_fmin(NAME_wide x, NAME_wide y)
+{
+    return NAME_choose((NAME_mask)(x < y) | (NAME_mask)(y != y), x, y);
+}
+""",
+    "fmax": """
+static inline NAME_wide NAME_lanes_fmax(NAME_wide x, NAME_wide y)
+{
+    return NAME_choose((NAME_mask)(x > y) | (NAME_mask)(y != y), x, y);
+}
+""",
+}
+"""Functions of wide arguments that need no loop over the lanes."""
+
+SOLVERS = {
+    1: """
+static inline NAME_wide NAME_lanes_solve1(NAME_wide a, NAME_wide b, int *status)
+{
+    const NAME_mask singular = (NAME_mask)(a == 0.0);
+    if (NAME_any(singular))
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
+    return NAME_choose(singular, NAME_all(NAN), b/a);
+}
+""",
+    2: """
+static inline void NAME_lanes_solve2(NAME_wide *a, NAME_wide *b, int *status)
+{
+    const NAME_mask lower = (NAME_mask)(NAME_lanes_size(a[2]) > NAME_lanes_size(a[0]));
+    const NAME_wide p = NAME_choose(lower, a[2], a[0]), q = NAME_choose(lower, a[3], a[1]);
+    const NAME_wide r = NAME_choose(lower, a[0], a[2]), w = NAME_choose(lower, a[1], a[3]);
+    const NAME_wide u = NAME_choose(lower, b[1], b[0]), v = NAME_choose(lower, b[0], b[1]);
+    const NAME_wide ratio = r/p;
+    const NAME_wide pivot = w - ratio*q;
+    const NAME_mask singular = (NAME_mask)(p == 0.0) | (NAME_mask)(pivot == 0.0);
+    if (NAME_any(singular))
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
+    const NAME_wide second = (v - ratio*u)/pivot;
+    b[0] = NAME_choose(singular, NAME_all(NAN), (u - q*second)/p);
+    b[1] = NAME_choose(singular, NAME_all(NAN), second);
+}
+""",
+    3: """
+/* n linear equations: which row comes next is another one in every lane. */
+static void NAME_lanes_solve(int n, const NAME_wide *a, NAME_wide *b, double *work, double *one, int *status)
+{
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        for (int i = 0; i < n*n; ++i)
+            work[i] = a[i][lane];
+        for (int i = 0; i < n; ++i)
+            one[i] = b[i][lane];
+        NAME_solve(n, work, one, status + lane);
+        for (int i = 0; i < n; ++i)
+            b[i][lane] = one[i];
+    }
+}
+""",
+}
+
+LANE_RUN = """\
+/* Runs one pack; a test that stops is put away as it is then, the others go on as if it were not there. */
+static void NAME_pack(long steps, long first, double period, const double *inputs, double *const *state,
+    const double *const *varied, double *work, long *const *ends)
+{
+    NAME_state s;
+    NAME_varied p;
+    NAME_lines *const lines = (NAME_lines *)work;
+    NAME_wide *const wide = (NAME_wide *)&s, *const given = (NAME_wide *)&p, *const line = (NAME_wide *)work;
+    (void)given, (void)line, (void)varied;
+    NAME_mask living = NAME_same(1);
+    int status[NAME_WIDTH] = {0};
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        for (int j = 0; j < @N_SCALARS@; ++j)
+            wide[j][lane] = state[lane][j];
+        for (int j = 0; j < @N_LINES@; ++j)
+            line[j][lane] = state[lane][@N_SCALARS@ + j];
+        for (int j = 0; j < @N_VARIED@; ++j)
+            given[j][lane] = varied[lane][j];
+        ends[lane][0] = 0;
+        ends[lane][1] = ends[lane][2] = -1;
+    }
+    for (long i = 0; i < steps; ++i) {
+        const double k = (double)(first + i);
+        NAME_wide row[@N_ROW@];
+        NAME_tick(&s, lines, &p, inputs, k*period, k, row, status);
+        inputs += @N_INPUTS@;
+        NAME_mask good = NAME_same(1);
+#define LOOK(number, inside) good &= inside;
+@OUTSIDE@
+#undef LOOK
+        int stops = NAME_any(living & ~good);
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            stops |= status[lane];
+        if (!stops)
+            continue;
+        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+            long channel = -1;
+            if (!living[lane])
+                continue;
+#define LOOK(number, inside) if (channel < 0 && !(inside)[lane]) channel = number;
+@OUTSIDE@
+#undef LOOK
+            if (channel < 0 && !status[lane])
+                continue;
+            if (channel >= 0)
+                status[lane] |= row[channel][lane] != row[channel][lane] ? @NOT_A_NUMBER@ : @BEYOND@;
+            ends[lane][0] = status[lane];
+            ends[lane][1] = first + i;
+            ends[lane][2] = channel;
+            for (int j = 0; j < @N_SCALARS@; ++j)
+                state[lane][j] = wide[j][lane];
+            for (int j = 0; j < @N_LINES@; ++j)
+                state[lane][@N_SCALARS@ + j] = line[j][lane];
+            living[lane] = 0;
+        }
+        memset(status, 0, sizeof status);
+        if (!NAME_any(living))
+            return;
+    }
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        if (!living[lane])
+            continue;
+        for (int j = 0; j < @N_SCALARS@; ++j)
+            state[lane][j] = wide[j][lane];
+        for (int j = 0; j < @N_LINES@; ++j)
+            state[lane][@N_SCALARS@ + j] = line[j][lane];
+    }
+}
+
+/* Runs tests; of the last pack, lanes that are left over repeat the last test into memory of their own. */
+__attribute__((visibility("default"))) void NAME_batch(long tests, long steps, long first, double period,
+    const double *inputs, double *state, const double *varied, double *work, long *ends)
+{
+    double *const spare = work + @N_LINES@*NAME_WIDTH;
+    long unused[3];
+    for (long at = 0; at < tests; at += NAME_WIDTH) {
+        double *states[NAME_WIDTH];
+        const double *values[NAME_WIDTH];
+        long *end[NAME_WIDTH];
+        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+            const long test = at + lane < tests ? at + lane : tests - 1;
+            states[lane] = state + test*@N_STATE@;
+            values[lane] = varied + test*@N_VARIED@;
+            end[lane] = ends + test*3;
+            if (at + lane >= tests) {
+                if (at + lane == tests || lane == 0)
+                    memcpy(spare, states[lane], @N_STATE@*sizeof(double));
+                states[lane] = spare;
+                end[lane] = unused;
+            }
+        }
+        NAME_pack(steps, first, period, inputs, states, values, work, end);
+    }
+}
+"""
+
+
+# Which variables of a tick differ from test to test.
+
+
+def wide_variables(tick: Tick, varied: Iterable[Var]) -> set[Var]:
+    """Return the variables that have a value for each test."""
+    wide = {*tick.states, *varied}
+    while True:
+        before = len(wide)
+        for step in every(tick.steps):
+            if isinstance(step, Assign):
+                if not wide.isdisjoint(variables(step.expr)):
+                    wide.add(step.target)
+            elif isinstance(step, (Loop, Product, Delay)):
+                wide |= set(step.writes)
+            elif step.sought:
+                wide |= {v for s in every([step]) for v in s.writes}
+        if len(wide) == before:
+            return wide

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.compile.bands import LONG, Band, bands
-from bondloop.compile.c_factored import factored_lines
-from bondloop.compile.plan import LANES, Plan, Sparse, dotted, sparse
+from bondloop.compile.plan import Plan, Sparse, dotted, sparse
 from bondloop.program.expr import Expr, Var
-from bondloop.program.factored import Factored
+from bondloop.program.factored import LANES, Factored, Triangle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
-    from bondloop.compile.c_tables import CTables
-    from bondloop.compile.c_text import CText
+    from bondloop.compile.c_text import CTables, CText
     from bondloop.program.tick import Product
 
-__all__ = ["CProducts"]
+    Table = Callable[[str, ArrayLike, str], str]
+    from bondloop.compile.plan import Sparse
+
+__all__ = ["LONG", "CProducts", "bands"]
 
 MANY = 64
 """Elements of one array that are copied by a loop, at the least."""
@@ -244,4 +246,182 @@ def _within(repeated: Sequence[Band], in_place: int) -> bool:
         not step or column >= in_place or column + band.rows <= in_place
         for band in repeated
         for column, step in band.columns
+    )
+
+
+# Solutions with the factors of a matrix in C: two substitutions, block by block.
+
+
+def factored_lines(inverse: Factored, table: Table, kind: str, result: str, source: str) -> list[str]:
+    """Return the lines that solve for the array ``source`` and leave the solution in ``result``.
+
+    Parameters
+    ----------
+    inverse
+        The factors.
+    table
+        Takes what a table is called, its entries and their type; returns its name.
+    kind
+        The type of a variable.
+    result, source
+        The arrays.
+    """
+    n = inverse.shape[0]
+    into, out = table("into", inverse.into, "int"), table("out", inverse.out, "int")
+    scale, unscale = (
+        table(what, s, "double") for what, s in zip(("scale", "unscale"), inverse.scales, strict=True)
+    )
+    over = table("over", inverse.over, "double")
+    longest = max(1, inverse.lower.longest, inverse.upper.longest)
+    zero = "0.0" if kind == "double" else f"({kind}){{0.0}}"
+    return [
+        f"{kind} y[{n}], work[{longest}];",
+        f"for (int i = 0; i < {n}; ++i)",
+        f"    y[{into}[i]] = {scale}[i]*{source}[i];",
+        *_blocks(inverse.lower, table, "lower", backwards=False),
+        "    for (int i = 0; i < m; ++i)",
+        f"        work[width + i] = {zero};",
+        "    for (int column = 0; column < width; ++column) {",
+        f"        const {kind} known = work[column];",
+        f"        {kind} *const below = work + column + 1;",
+        "        const int count = width - column - 1 + m;",
+        "        for (int i = 0; i < count; ++i)",
+        "            below[i] -= value[i]*known;",
+        "        value += count;",
+        "    }",
+        "    for (int i = 0; i < width; ++i)",
+        "        y[begin + i] = work[i];",
+        "    for (int i = 0; i < m; ++i)",
+        "        y[row[i]] += work[width + i];",
+        "}",
+        f"for (int i = 0; i < {n}; ++i)",
+        f"    y[i] *= {over}[i];",
+        *_blocks(inverse.upper, table, "upper", backwards=True),
+        "    for (int i = 0; i < m; ++i)",
+        "        work[width + i] = y[row[i]];",
+        "    for (int column = width - 1; column >= 0; --column) {",
+        f"        const {kind} *const below = work + column + 1;",
+        f"        const int count = width - column - 1 + m, whole = count - count % {LANES};",
+        f"        {kind} sum[{LANES}];",
+        "        value -= count;",
+        f"        for (int l = 0; l < {LANES}; ++l)",
+        f"            sum[l] = {zero};",
+        f"        for (int i = 0; i < whole; i += {LANES})",
+        f"            for (int l = 0; l < {LANES}; ++l)",
+        "                sum[l] += value[i + l]*below[i + l];",
+        "        for (int i = whole; i < count; ++i)",
+        "            sum[i - whole] += value[i]*below[i];",
+        f"        work[column] -= {' + '.join(f'sum[{lane}]' for lane in range(LANES))};",
+        "        y[begin + column] = work[column];",
+        "    }",
+        "}",
+        f"for (int i = 0; i < {n}; ++i)",
+        f"    {result}[i] = {unscale}[i]*y[{out}[i]];",
+    ]
+
+
+def _blocks(triangle: Triangle, table: Table, side: str, *, backwards: bool) -> list[str]:
+    """Return the head of the loop over a triangle's blocks: its columns, and m rows below them."""
+    first = table(f"{side}_first", triangle.first, "int")
+    row_at = table(f"{side}_row_at", triangle.row_at, "int")
+    value_at = table(f"{side}_value_at", triangle.value_at, "int")
+    rows = table(f"{side}_rows", triangle.rows, "int")
+    values = table(f"{side}_values", triangle.values, "double")
+    count = len(triangle.first) - 1
+    loop = (
+        f"int block = {count - 1}; block >= 0; --block"
+        if backwards
+        else f"int block = 0; block < {count}; ++block"
+    )
+    return [
+        f"for ({loop}) {{",
+        f"    const int begin = {first}[block], width = {first}[block + 1] - begin;",
+        f"    const int m = {row_at}[block + 1] - {row_at}[block];",
+        f"    const int *const row = {rows} + {row_at}[block];",
+        f"    const double *value = {values} + {value_at}[block{' + 1' if backwards else ''}];",
+        "    for (int i = 0; i < width; ++i)",
+        "        work[i] = y[begin + i];",
+    ]
+
+
+# Matrices whose rows repeat one pattern: written as plain loops that a compiler turns into vector code.
+#
+# A modal model has thousands of rows, each with two entries on diagonals and one entry per input. In
+# compressed rows every entry costs an index and a gather; in bands the same sums, in the same order, run
+# straight through memory.
+
+
+LONG = 8
+"""Rows that a band has on average, at the least; shorter ones gain nothing over compressed rows."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Consecutive rows with the same pattern.
+
+    Attributes
+    ----------
+    first, rows
+        First row, and how many there are.
+    columns
+        For every term of the sum: its column in the first row, and the step (0 or 1) to the next row's.
+    values
+        For every term its values, row by row.
+    """
+
+    first: int
+    rows: int
+    columns: tuple[tuple[int, int], ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+def bands(few: Sparse) -> list[Band] | None:
+    """Return a sparse matrix as bands; None where its rows differ too much from one another.
+
+    Parameters
+    ----------
+    few
+        The entries, row by row.
+
+    Examples
+    --------
+    >>> from bondloop.compile.plan import Sparse
+    >>> n = 40  # a diagonal and a full column
+    >>> starts = list(range(0, 2 * n + 1, 2))
+    >>> (band,) = bands(Sparse(starts, [c for i in range(n) for c in (i, n)], [1.0, 2.0] * n))
+    >>> band.rows, band.columns
+    (40, ((0, 1), (40, 0)))
+    """
+    n = len(few.starts) - 1
+    rows = [few.columns[few.starts[i] : few.starts[i + 1]] for i in range(n)]
+    groups: list[tuple[int, int, list[int]]] = []
+    first, steps = 0, None
+    for i in range(1, n + 1):
+        now = _steps(rows[i - 1], rows[i]) if i < n else None
+        if now is not None and steps in (None, now):
+            steps = now
+            continue
+        groups.append((first, i - first, steps or [0] * len(rows[first])))
+        first, steps = i, None
+        if len(groups) * LONG > n:
+            return None
+    return [_band(few, first, count, steps) for first, count, steps in groups]
+
+
+def _steps(above: list[int], below: list[int]) -> list[int] | None:
+    """Return how far every column moves from one row to the next, if none moves by more than one."""
+    if len(above) != len(below):
+        return None
+    moved = [b - a for a, b in zip(above, below, strict=True)]
+    return moved if all(m in (0, 1) for m in moved) else None
+
+
+def _band(few: Sparse, first: int, count: int, steps: list[int]) -> Band:
+    start = few.starts[first]
+    terms = range(len(steps))
+    return Band(
+        first,
+        count,
+        tuple((few.columns[start + k], steps[k]) for k in terms),
+        tuple(tuple(few.values[few.starts[i] + k] for i in range(first, first + count)) for k in terms),
     )

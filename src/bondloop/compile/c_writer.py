@@ -11,7 +11,7 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, U
 from bondloop.program.collection import collection_paused
 
 if TYPE_CHECKING:
-    from bondloop.compile.c_tables import Numbers
+    from bondloop.compile.c_text import Numbers
     from bondloop.program.tick import Tick
 
 __all__ = ["write_c", "write_c_apart", "write_c_sized"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.backend import BatchLoop, ScalarLoop
-    from bondloop.compile.c_tables import Numbers
+    from bondloop.compile.c_text import Numbers
     from bondloop.program.tick import Tick
 
 __all__ = ["CBackend"]

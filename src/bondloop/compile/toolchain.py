@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bondloop.compile.kept import intact, keep, private
+from bondloop.compile.cache import intact, keep, private
 from bondloop.errors import CompileError
 
 __all__ = [

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from bondloop.compile.kept import private
+from bondloop.compile.cache import private
 from bondloop.compile.toolchain import cache_folder
 from bondloop.errors import InputError
 

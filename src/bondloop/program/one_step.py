@@ -12,8 +12,8 @@ import numpy as np
 from bondloop.program.collection import collection_paused
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, written_out
 from bondloop.program.paths import within
+from bondloop.program.slope_rows import Tangents
 from bondloop.program.spectrum import Spectrum, spectrum
-from bondloop.program.tangents import Tangents
 from bondloop.program.walk import Point, Walk
 
 if TYPE_CHECKING:

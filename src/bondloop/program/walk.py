@@ -20,10 +20,8 @@ from bondloop.program.expr import Expr, Var, evaluate, shortened
 from bondloop.program.factored import Factored
 from bondloop.program.newton import LoopFunctions, newton
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.slope_forms import forms_of
-from bondloop.program.slope_rows import SlopeRows
-from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
-from bondloop.program.tangents import Tangents
+from bondloop.program.slope_rows import SlopeRows, Tangents
+from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes, forms_of
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
-from bondloop.compile.kept import private
+from bondloop.compile.cache import private
 from bondloop.compile.toolchain import cache_folder
 from bondloop.errors import InputError, unknown_name
 from bondloop.fmu import ForeignVariable, read_fmu

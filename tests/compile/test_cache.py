@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from bondloop.compile.kept import NOTE, intact, keep, private, trimmed
+from bondloop.compile.cache import NOTE, intact, keep, private, trimmed
 from bondloop.compile.toolchain import build, build_program, compiler, load
 from bondloop.errors import CompileError
 
