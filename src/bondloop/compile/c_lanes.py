@@ -177,23 +177,52 @@ class LaneBody(CBody):
         plan, inside = self.plan, list(every([step]))
         written = {v: 0 for s in inside for v in s.writes}
         read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
-        states = [v for v in plan.states if v in written or v in read]
         given = [v for v in read if v not in plan.states]
         seen = {*self._hoisted, *(plan.read_outside(step) if isinstance(step, Loop) else ())}
         results = [v for v in written if v not in plan.states and v in seen]
-        last = [n for s in loops(inside) if not s.linear for n in plan.warm_start(s).names]
-        last += [plan.left_over] if last and plan.left_over else []
-        own = [*plan.names.all(states), *last]
-        number = len(self.functions) + 1
-        function = f"NAME_alone_{number}"
-        alone = self.alone
-        alone._places |= {v: plan.names(v) for v in plan.parameters}
+        own = [*plan.names.all([v for v in plan.states if v in written or v in read]), *self._warm(inside)]
         local = [v for v in written if v in self._hoisted]
-        lines = [f"const double {plan.names(v)} = given[{i}];" for i, v in enumerate(given)]
-        lines += [f"double {plan.names(v)} = 0.0;" for v in local]
+        function = self._function_of_one(step, given, local, results, own)
+        declared = [f"NAME_wide {plan.names(v)};" for v in results if v not in self._hoisted]
+        inputs = [self._lane(v) for v in given] + [f"s->{name}[lane]" for name in own]
+        outputs = [f"{self._place(v)}[lane]" for v in results] + [f"s->{name}[lane]" for name in own]
+        return [
+            *declared,
+            f"for (int lane = 0; lane < {self.width}; ++lane) {{",
+            f"    const double given[{max(1, len(inputs))}] = {{{', '.join(inputs) or '0.0'}}};",
+            f"    double result[{max(1, len(outputs))}];",
+            f"    {function}(given, result, status + lane);",
+            *(f"    {place} = result[{i}];" for i, place in enumerate(outputs)),
+            "}",
+        ]
+
+    def _warm(self, inside: Sequence[Step]) -> list[str]:
+        """Return the places of the last tears of loops, and of what was left over of them."""
+        plan = self.plan
+        last = [n for s in loops(inside) if not s.linear for n in plan.warm_start(s).names]
+        return [*last, *([plan.left_over] if last and plan.left_over else [])]
+
+    def _function_of_one(
+        self,
+        step: Step,
+        given: Sequence[Var],
+        local: Sequence[Var],
+        results: Sequence[Var],
+        own: Sequence[str],
+    ) -> str:
+        """Write a function that executes a statement for one test; return its name.
+
+        It gets the values of ``given`` and then those of its ``own`` places in the state, and returns those
+        of ``results`` and then of its own places.
+        """
+        names, alone = self.plan.names, self.alone
+        function = f"NAME_alone_{len(self.functions) + 1}"
+        alone._places |= {v: names(v) for v in self.plan.parameters}
+        lines = [f"const double {names(v)} = given[{i}];" for i, v in enumerate(given)]
+        lines += [f"double {names(v)} = 0.0;" for v in local]
         lines += [f"s->{name} = given[{len(given) + i}];" for i, name in enumerate(own)]
         lines += alone._step(step)
-        lines += [f"result[{i}] = {plan.names(v)};" for i, v in enumerate(results)]
+        lines += [f"result[{i}] = {names(v)};" for i, v in enumerate(results)]
         lines += [f"result[{len(results) + i}] = s->{name};" for i, name in enumerate(own)]
         self.functions.append(
             f"static void {function}(const double *given, double *result, int *status)\n{{\n"
@@ -201,19 +230,7 @@ class LaneBody(CBody):
             + "".join(f"    {line}\n" for line in lines)
             + "}\n"
         )
-        total_in, total_out = len(given) + len(own), len(results) + len(own)
-        declared = [f"NAME_wide {plan.names(v)};" for v in results if v not in self._hoisted]
-        inputs = [self._lane(v) for v in given] + [f"s->{name}[lane]" for name in own]
-        outputs = [f"{self._place(v)}[lane]" for v in results] + [f"s->{name}[lane]" for name in own]
-        return [
-            *declared,
-            f"for (int lane = 0; lane < {self.width}; ++lane) {{",
-            f"    const double given[{max(1, total_in)}] = {{{', '.join(inputs) or '0.0'}}};",
-            f"    double result[{max(1, total_out)}];",
-            f"    {function}(given, result, status + lane);",
-            *(f"    {place} = result[{i}];" for i, place in enumerate(outputs)),
-            "}",
-        ]
+        return function
 
     def _lane(self, v: Var) -> str:
         return f"{self._place(v)}[lane]" if v in self._wide else self._place(v)

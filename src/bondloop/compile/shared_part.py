@@ -68,22 +68,12 @@ def parted(tick: Tick, varied: Iterable[Var], states: Iterable[Var] = ()) -> Par
     same = [s for s in steps if _is_same(s, wide)]
     if not any(_is_worth(s) for s in same):
         return None
-    given = {tick.time, tick.count, *tick.inputs, *tick.parameters}
     mine = [c for c in tick.channels if not wide.isdisjoint(variables(c.value))]
     shared = [c for c in tick.channels if wide.isdisjoint(variables(c.value))]
     needed = {v for s in every(steps) if not _is_same(s, wide) for v in s.reads if v not in wide}
     needed |= {v for c in mine for v in variables(c.value) if v not in wide}
-    copies: set[int] = set()
-    for s in reversed(same):  # a plain copy is made again, rather than tabulated
-        if (
-            isinstance(s, Assign)
-            and s.target in needed
-            and isinstance(s.expr, Var)
-            and s.expr not in tick.states
-        ):
-            copies.add(id(s))
-            needed.discard(s.target)
-            needed.add(s.expr)
+    needed, copies = _through_copies(needed, same, tick)
+    given = {tick.time, tick.count, *tick.inputs, *tick.parameters}
     columns = [v for v in _in_order(tick, steps) if v in needed and v not in given]
     first = replace(
         tick, measured=(), states={v: x for v, x in tick.states.items() if v not in wide}, steps=tuple(same),
@@ -97,6 +87,22 @@ def parted(tick: Tick, varied: Iterable[Var], states: Iterable[Var] = ()) -> Par
         channels=tuple(mine), bounds=_bounds(tick, mine),
     )  # fmt: skip
     return Parted(first, rest, len(columns))
+
+
+def _through_copies(needed: set[Var], same: Sequence[Step], tick: Tick) -> tuple[set[Var], set[int]]:
+    """Return what is needed where plain copies are made again, rather than tabulated; and these copies."""
+    needed, copies = set(needed), set()
+    for s in reversed(same):
+        if (
+            isinstance(s, Assign)
+            and s.target in needed
+            and isinstance(s.expr, Var)
+            and s.expr not in tick.states
+        ):
+            copies.add(id(s))
+            needed.discard(s.target)
+            needed.add(s.expr)
+    return needed, copies
 
 
 def _bounds(tick: Tick, channels: Sequence[Channel]) -> dict[str, float]:
