@@ -10,7 +10,7 @@ from bondloop.compile.c_products import LONG, CProducts
 from bondloop.compile.c_text import CTables, CText
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.newton_text import matrix, residuals
+from bondloop.program.loop_terms import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, every, reads, statements
 

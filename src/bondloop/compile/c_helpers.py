@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.compile.c_newton import NEWTON
+from bondloop.compile.c_newton import eliminate_c, newton_c
 from bondloop.program import philox
 
 __all__ = ["helpers"]
@@ -60,45 +60,14 @@ static inline void NAME_solve2(double *a, double *b, int *status)
 """
 
 _SOLVE = """
-/* n linear equations, in place, by elimination with partial pivoting; most of a large loop is zeros. */
+/* n linear equations, in place. */
 static void NAME_solve(int n, double *a, double *b, int *status)
 {
-    for (int c = 0; c < n; ++c) {
-        int best = c;
-        for (int i = c + 1; i < n; ++i)
-            if (fabs(a[i*n + c]) > fabs(a[best*n + c]))
-                best = i;
-        if (a[best*n + c] == 0.0) {
-            *status |= NAME_SINGULAR;
-            for (int i = 0; i < n; ++i)
-                b[i] = NAN;
-            return;
-        }
-        if (best != c) {
-            const double kept = b[c];
-            b[c] = b[best];
-            b[best] = kept;
-            for (int j = c; j < n; ++j) {
-                const double entry = a[c*n + j];
-                a[c*n + j] = a[best*n + j];
-                a[best*n + j] = entry;
-            }
-        }
-        for (int i = c + 1; i < n; ++i) {
-            const double ratio = a[i*n + c]/a[c*n + c];
-            if (ratio == 0.0)
-                continue;
-            for (int j = c + 1; j < n; ++j)
-                a[i*n + j] -= ratio*a[c*n + j];
-            b[i] -= ratio*b[c];
-        }
-    }
-    for (int i = n - 1; i >= 0; --i) {
-        double rest = b[i];
-        for (int j = i + 1; j < n; ++j)
-            rest -= a[i*n + j]*b[j];
-        b[i] = rest/a[i*n + i];
-    }
+    if (NAME_eliminate(n, a, b))
+        return;
+    *status |= NAME_SINGULAR;
+    for (int i = 0; i < n; ++i)
+        b[i] = NAN;
 }
 """
 
@@ -188,7 +157,6 @@ _TEXTS = {
     "solve1": _SOLVE1,
     "solve2": _SOLVE2,
     "solve": _SOLVE,
-    "newton": NEWTON,
     "philox": _PHILOX,
     "uniform": _UNIFORM,
     "normal": _NORMAL,
@@ -200,7 +168,9 @@ def helpers(used: set[str], prefix: str) -> str:
     wanted = set(used)
     if wanted & {"uniform", "normal"}:
         wanted.add("philox")
-    text = "".join(body for name, body in _TEXTS.items() if name in wanted)
+    text = eliminate_c() if wanted & {"solve", "newton"} else ""
+    text += newton_c() if "newton" in wanted else ""
+    text += "".join(body for name, body in _TEXTS.items() if name in wanted)
     for name in sorted(n for n in wanted if n.startswith("power")):
         product = "*".join(["x"] * int(name[5:]))
         text += f"\nstatic inline double NAME_{name}(double x)\n{{\n    return {product};\n}}\n"

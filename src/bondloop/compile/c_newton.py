@@ -1,280 +1,275 @@
-"""Newton's method for a loop that is not linear, in C: the twin of `program.newton`, statement by statement.
+"""Newton's method in C, for every target that is written as C: translated from `program.newton`.
 
-What belongs to the loop (its equations, its tangents, its laws) is written out where it stands; what is the
-same for all loops is a function of the file.
+The functions that all loops share become functions of the file. The method itself is written where the loop
+stands, so that a compiler sees the equations of the loop in it: where Python calls a function of the loop, C
+has the statements of that loop. CUDA, the lanes and WebAssembly have the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
 
 from bondloop.compile.plan import WORST, Plan
-from bondloop.program.loop_terms import curves, sizes
-from bondloop.program.newton import (
-    BISECTIONS,
-    LAST_STEP,
-    PATIENCE,
-    ROUNDING,
-    SHORTEST,
-    STEP_TOLERANCE,
-    TINY,
-)
-from bondloop.program.newton_text import matrix, residuals
+from bondloop.program.loop_terms import curves, matrix, residuals, sizes
+from bondloop.program.newton import KERNELS, allowed, eliminate, solve_loop
 
 if TYPE_CHECKING:
     from bondloop.compile.c_text import CText
     from bondloop.program.schedule import Loop
 
-__all__ = ["NEWTON", "newton_lines"]
+__all__ = ["Translated", "eliminate_c", "newton_c", "newton_lines"]
 
-NEWTON = f"""
-/* How far equations are from being fulfilled, beyond rounding. */
-static double NAME_excess(int n, const double *residual, const double *rounding, const double *weight)
-{{
-    double total = 0.0;
-    for (int k = 0; k < n; ++k) {{
-        const double over = fabs(residual[k]) - rounding[k];
-        if (!(over <= 0.0))
-            total += over*weight[k];
-    }}
-    return total;
-}}
+Inline = Callable[[str, list[str]], list[str]]
+"""Statements in place of a call: of the variable that gets the result (empty: none) and of the arguments."""
 
-/* The step to where the tangents are fulfilled, and how much each equation weighs; 0 where there is none. */
-static int NAME_newton_step(int n, const double *matrix, const double *residual, const double *tears,
-    double *work, double *change, double *step, double *weight)
-{{
-    int singular = 0, moves = 0;
-    for (int i = 0; i < n && !singular; ++i) {{
-        double size = 0.0;
-        for (int j = 0; j < n; ++j)
-            if (!(fabs(matrix[i*n + j]) <= size))
-                size = fabs(matrix[i*n + j]);
-        if (!(size > 0.0 && size < INFINITY))
-            singular = 1;
-        for (int j = 0; j < n; ++j)
-            work[i*n + j] = matrix[i*n + j]/size;
-        change[i] = residual[i]/size;
-    }}
-    if (!singular)
-        NAME_solve(n, work, change, &singular);
-    for (int k = 0; k < n && !singular; ++k) {{
-        moves |= change[k] != 0.0;
-        singular |= change[k] - change[k] != 0.0;
-    }}
-    singular |= !moves;
-    for (int i = 0; i < n; ++i) {{
-        double total = 0.0;
-        if (singular)
-            total = fabs(residual[i]);
-        else
-            for (int j = 0; j < n; ++j)
-                total += fabs(matrix[i*n + j])*(fabs(change[j]) + fabs(tears[j]));
-        weight[i] = total > {TINY!r} ? 1.0/total : 0.0;
-    }}
-    for (int k = 0; k < n; ++k)
-        step[k] = singular ? residual[k] : change[k];
-    return !singular;
-}}
+_BINARY = {
+    ast.Add: ("+", 3),
+    ast.Sub: ("-", 3),
+    ast.Mult: ("*", 4),
+    ast.Div: ("/", 4),
+    ast.FloorDiv: ("/", 4),
+}
+_COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_TYPES = {"int": "int", "bool": "int", "float": "double", "Vector": "double *", "None": "void"}
 
-/* The factor by which a step that does not help is made shorter. */
-static double NAME_shorter(double least, double excess)
-{{
-    if (!(least < INFINITY && excess < INFINITY))
-        return 0.5;
-    const double factor = cbrt(least/excess);
-    return factor < {SHORTEST!r} ? {SHORTEST!r} : factor > 0.5 ? 0.5 : factor;
-}}
 
-/* The tear that is farthest from its definition. */
-static int NAME_worst(int n, const double *tears, const double *residual)
-{{
-    int number = 0;
-    double largest = -1.0;
-    for (int k = 0; k < n; ++k) {{
-        const double off = fabs(residual[k])/(fabs(tears[k]) + fabs(tears[k] + residual[k]) + {TINY!r});
-        if (!(off <= largest)) {{
-            number = k;
-            largest = off;
-            if (off - off != 0.0)
-                break;
-        }}
-    }}
-    return number;
-}}
-"""
-"""Functions that every loop calls."""
+@dataclass(frozen=True)
+class Translated:
+    """One of our own functions, of numbers and arrays, as C.
+
+    Attributes
+    ----------
+    function
+        It uses integers, floats, truths and `Vector`, declares its variables with their types, repeats with
+        ``for ... in range``, and calls functions of `KERNELS` and of ``math``.
+    names
+        What stands for some of its variables: another name, or a number.
+    inline
+        What stands for calls of functions that are its arguments.
+
+    Examples
+    --------
+    >>> from bondloop.program.newton import shortened
+    >>> print(Translated(shortened).definition())
+    static double NAME_shortened(double least, double excess)
+    {
+        if (!(least < INFINITY && excess < INFINITY)) {
+            return 0.5;
+        }
+        double factor = cbrt(least/excess);
+        if (factor < 0.001) {
+            return 0.001;
+        }
+        return factor > 0.5 ? 0.5 : factor;
+    }
+    <BLANKLINE>
+    """
+
+    function: Callable[..., object]
+    names: Mapping[str, str] = field(default_factory=dict)
+    inline: Mapping[str, Inline] = field(default_factory=dict)
+
+    def definition(self) -> str:
+        """Return it as a function of the file."""
+        tree = _parsed(self.function)
+        arguments = [f"{_TYPES[ast.unparse(a.annotation)]} {a.arg}" for a in tree.args.args if a.annotation]
+        assert tree.returns is not None
+        head = f"static {_TYPES[ast.unparse(tree.returns)]} NAME_{tree.name}({', '.join(arguments)})"
+        return "\n".join([head.replace("* ", "*"), "{", *(f"    {line}" for line in self.lines()), "}", ""])
+
+    def lines(self) -> list[str]:
+        """Return its statements; where they stand inside others, without the last, which returns."""
+        body = _parsed(self.function).body
+        if self.inline:
+            body = body[:-1]
+        return [line for statement in body[1:] for line in self._statement(statement)]
+
+    def _statement(self, node: ast.stmt) -> list[str]:
+        if isinstance(node, ast.AnnAssign):
+            return self._declaration(node)
+        if isinstance(node, ast.Assign):
+            places = " = ".join(self._expr(t)[0] for t in node.targets)
+            return [f"{places} = {self._expr(node.value)[0]};"]
+        if isinstance(node, ast.AugAssign):
+            sign = _BINARY[type(node.op)][0]
+            return [f"{self._expr(node.target)[0]} {sign}= {self._expr(node.value)[0]};"]
+        if isinstance(node, ast.If):
+            lines = [f"if ({self._expr(node.test)[0]}) {{", *self._block(node.body)]
+            return [*lines, *(["} else {", *self._block(node.orelse)] if node.orelse else []), "}"]
+        if isinstance(node, ast.For):
+            return [f"for ({self._range(node)}) {{", *self._block(node.body), "}"]
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return self._inlined("", node.value)
+        if isinstance(node, ast.Return) and node.value is not None:
+            return [f"return {self._expr(node.value)[0]};"]
+        return [f"{'break' if isinstance(node, ast.Break) else 'continue'};"]
+
+    def _block(self, body: list[ast.stmt]) -> list[str]:
+        return [f"    {line}" for statement in body for line in self._statement(statement)]
+
+    def _declaration(self, node: ast.AnnAssign) -> list[str]:
+        name, value = self._expr(node.target)[0], node.value
+        assert value is not None
+        if ast.unparse(node.annotation) != "Vector":
+            kind = _TYPES[ast.unparse(node.annotation)]
+            if isinstance(value, ast.Call) and ast.unparse(value.func) in self.inline:
+                return [f"{kind} {name};", *self._inlined(name, value)]
+            return [f"{kind} {name} = {self._expr(value)[0]};"]
+        count, first = 1, value  # a list of one number, times how many there are
+        while isinstance(first, ast.BinOp):
+            count *= int(self._expr(first.right)[0])
+            first = first.left
+        assert isinstance(first, ast.List)
+        number = self._expr(first.elts[0])[0]
+        return [f"double {name}[{count}] = {{{', '.join([number] * (1 if number == '0.0' else count))}}};"]
+
+    def _inlined(self, name: str, call: ast.Call) -> list[str]:
+        inline = self.inline.get(ast.unparse(call.func))
+        return inline(name, [self._expr(a)[0] for a in call.args]) if inline else [f"{self._expr(call)[0]};"]
+
+    def _range(self, node: ast.For) -> str:
+        assert isinstance(node.iter, ast.Call)
+        i, bounds = self._expr(node.target)[0], [self._expr(a)[0] for a in node.iter.args]
+        if len(bounds) == 3:  # downwards
+            return f"int {i} = {bounds[0]}; {i} > {bounds[1]}; --{i}"
+        first, end = bounds if len(bounds) == 2 else ("0", bounds[0])
+        return f"int {i} = {first}; {i} < {end}; ++{i}"
+
+    def _expr(self, node: ast.expr) -> tuple[str, int]:  # noqa: PLR0911 - one case per operation
+        """Return an expression, and how tightly it binds: 0 a choice, 1 truths, 2 a comparison, 5 a name."""
+        if isinstance(node, ast.Name):
+            return self._named(node.id), 5
+        if isinstance(node, ast.Constant):
+            return _number(node.value), 5
+        if isinstance(node, ast.BinOp):
+            sign, level = _BINARY[type(node.op)]
+            blank = "" if level == 4 else " "
+            left, right = self._within(level, node.left), self._within(level + 1, node.right)
+            return f"{left}{blank}{sign}{blank}{right}", level
+        if isinstance(node, ast.UnaryOp):
+            inner = self._within(5, node.operand)
+            return f"{'!' if isinstance(node.op, ast.Not) else '-'}{inner}", 5
+        if isinstance(node, ast.Compare):
+            a, b = self._within(3, node.left), self._within(3, node.comparators[0])
+            return f"{a} {_COMPARED[type(node.ops[0])]} {b}", 2
+        if isinstance(node, ast.BoolOp):
+            sign = " && " if isinstance(node.op, ast.And) else " || "
+            return sign.join(self._within(2, v) for v in node.values), 1
+        if isinstance(node, ast.IfExp):
+            test, yes, no = (self._within(1, x) for x in (node.test, node.body, node.orelse))
+            return f"{test} ? {yes} : {no}", 0
+        if isinstance(node, ast.Subscript):
+            return f"{self._expr(node.value)[0]}[{self._expr(node.slice)[0]}]", 5
+        assert isinstance(node, ast.Call)
+        name = ast.unparse(node.func)
+        prefix = "NAME_" if isinstance(self._global(name), FunctionType) else ""
+        return f"{prefix}{name}({', '.join(self._expr(a)[0] for a in node.args)})", 5
+
+    def _global(self, name: str) -> Any:
+        return cast("FunctionType", self.function).__globals__.get(name)
+
+    def _within(self, level: int, node: ast.expr) -> str:
+        text, found = self._expr(node)
+        return text if found >= level else f"({text})"
+
+    def _named(self, name: str) -> str:
+        value = self.names.get(name, self._global(name))
+        return name if value is None else value if isinstance(value, str) else _number(value)
+
+
+@cache
+def _parsed(function: Callable[..., object]) -> ast.FunctionDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return "INFINITY" if value == math.inf else repr(value)
+
+
+@cache
+def newton_c() -> str:
+    """Return the functions that every loop calls, but for that which solves linear equations."""
+    return "".join(f"\n{Translated(kernel).definition()}" for kernel in KERNELS if kernel is not eliminate)
+
+
+@cache
+def eliminate_c() -> str:
+    """Return the function that solves linear equations."""
+    return f"\n{Translated(eliminate).definition()}"
 
 
 def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., str]) -> list[str]:
     """Return the lines that solve a loop and leave its tears, and its body, in their variables."""
-    text.used |= {"solve", "newton"}
+    text.used.add("newton")
     prefix, warm = plan.tick.name, plan.warm_start(loop)
-    tears = [text(t) for t in loop.tears]
-    n, each = len(tears), range(len(tears))
-    body = [f"{declared(a.target)} = {text(a.expr)};" for a in loop.body]
-    i = plan.names.fresh("newton")
+    names, n = [text(t) for t in loop.tears], len(loop.tears)
     last = [f"s->{name}" for name in warm.names]
-    small = " && ".join(f"fabs(step[{k}]) <= TOLERANCE*fabs({t})" for k, t in enumerate(tears))
-    entries = ", ".join(text(e) for row in matrix(loop) for e in row)
-    moved = [f"{t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)]
+    body = [f"{declared(a.target)} = {text(a.expr)};" for a in loop.body]
+
+    def given(tears: str) -> list[str]:
+        return [f"{name} = {tears}[{k}];" for k, name in enumerate(names)]
+
+    def filled(array: str, values: list[str]) -> list[str]:
+        return [f"{array}[{k}] = {value};" for k, value in enumerate(values)]
+
+    def residual_lines(_: str, arguments: list[str]) -> list[str]:
+        return [*given(arguments[0]), *body, *filled(arguments[1], [text(r) for r in residuals(loop)])]
+
+    def tangent_lines(_: str, arguments: list[str]) -> list[str]:  # at the point of the residuals
+        slopes = [f"{declared(a.target)} = {text(a.expr)};" for a in loop.tangents]
+        return [*slopes, *filled(arguments[1], [text(e) for row in matrix(loop) for e in row])]
+
+    def size_lines(_: str, arguments: list[str]) -> list[str]:
+        assigns, totals = sizes(loop)
+        lines = [f"{declared(a.target)} = {text(a.expr)};" for a in assigns]
+        inside = [*given(arguments[0]), *lines, *filled(arguments[1], [text(e) for e in totals])]
+        return ["{", *(f"    {line}" for line in inside), "}"]
+
+    def law_lines(_: str, arguments: list[str]) -> list[str]:
+        tears, step, part = arguments
+        lines = filled(part, ["1.0"] * n)
+        for curve in curves(loop):
+            k, t = curve.tear, names[curve.tear]
+            inline: dict[str, Inline] = {
+                "law_of": lambda v, x, t=t, c=curve: [f"{t} = {x[0]};", f"{v} = {text(c.law)};"],  # type: ignore[misc]
+                "slope_of": lambda v, x, t=t, c=curve: [f"{t} = {x[0]};", f"{v} = {text(c.slope)};"],  # type: ignore[misc]
+            }
+            places = {"start": f"{tears}[{k}]", "way": f"{step}[{k}]"}
+            found = Translated(allowed, places, inline).lines()
+            smaller = [f"if (low < {part}[{k}]) {{", f"    {part}[{k}] = low;", "}"]
+            lines += ["{", *(f"    {line}" for line in (*found, *smaller)), "}"]
+        return lines
+
+    inline: dict[str, Inline] = {
+        "residuals": residual_lines, "tangents": tangent_lines, "sizes": size_lines, "laws": law_lines,
+    }  # fmt: skip
+    numbers = {"n": str(n), "iterations": str(loop.iterations), "turn": plan.names.fresh("newton")}
     inside = [
-        f"double kept[{n}] = {{{', '.join(last)}}}, there[{n}] = {{0.0}}, step[{n}] = {{0.0}};",
-        f"double rounding[{n}] = {{0.0}}, weight[{n}] = {{{', '.join(['1.0'] * n)}}}, least = INFINITY;",
-        "int limited = 1, refused = 0, regular = 1, exact = 0, converged = 0;",
-        f"const int warm = {' || '.join(f'kept[{k}] != 0.0' for k in each)};",
-        *(f"{t} = kept[{k}];" for k, t in enumerate(tears)),
-        f"for (int {i} = 0; {i} < {loop.iterations} && !converged; ++{i}) {{",
-        f"    if (warm && {i} == {loop.iterations // 2}) {{",
-        *(f"        {t} = kept[{k}] = step[{k}] = 0.0;" for k, t in enumerate(tears)),
-        "        least = INFINITY;",
-        "        limited = 1;",
-        "    }",
-        *(f"    {line}" for line in body),
-        f"    const double residual[{n}] = {{{', '.join(text(r) for r in residuals(loop))}}};",
-        f"    if ({' && '.join(f'residual[{k}] == 0.0' for k in each)}) {{",
-        "        converged = 1;",
-        "        break;",
-        "    }",
-        f"    double excess = {prefix}_excess({n}, residual, rounding, weight);",
-        "    const int taken = excess < least;",
-        f"    const int last = {i} + 1 == {loop.iterations} || (warm && {i} + 1 == {loop.iterations // 2});",
-        "    if (taken) {",
-        f"        for (int m = 0; m < {n}; ++m) {{",
-        "            there[m] = residual[m];",
-        "            rounding[m] = 0.0;",
-        "        }",
-        *(f"        kept[{k}] = {t};" for k, t in enumerate(tears)),
-        "        limited = refused = exact = 0;",
-        *(f"        {declared(a.target)} = {text(a.expr)};" for a in loop.tangents),
-        f"        const double matrix[{n * n}] = {{{entries}}};",
-        f"        double work[{n * n}], change[{n}];",
-        f"        regular = {prefix}_newton_step({n}, matrix, residual, kept, work, change, step, weight);",
-        f"        least = regular ? {prefix}_excess({n}, residual, rounding, weight) : INFINITY;",
-        *(f"        {line}" for line in _allowed(loop, text)),
-        "    }",
-        "    if (last || !taken) {",
-        *(f"        {line}" for line in _rounding(loop, text, declared, prefix)),
-        "        if (!converged && !(taken || excess < least) && excess == 0.0) {",
-        "            converged = 1;",
-        "        } else if (!converged && !(taken || excess < least)) {",
-        *(f"            {line}" for line in _shortened(loop, text, prefix)),
-        "        }",
-        "    }",
-        *(f"    {line}" for line in moved),
-        f"    if (!limited && regular && {small.replace('TOLERANCE', repr(STEP_TOLERANCE))})",
-        "        converged = 1;",
-        "}",
-        f"converged = converged || (!limited && regular && {small.replace('TOLERANCE', repr(LAST_STEP))});",
-        *(f"{place} = {t};" for place, t in zip(last, tears, strict=True)),
+        f"double tears[{n}] = {{{', '.join(last)}}};",
+        *Translated(solve_loop, numbers, inline).lines(),
+        *(f"{place} = tears[{k}];" for k, place in enumerate(last)),
+        *given("tears"),
         "if (!converged) {",
-        *(f"    {line}" for line in body),
-        f"    const double tears[{n}] = {{{', '.join(tears)}}};",
-        f"    const double residual[{n}] = {{{', '.join(text(r) for r in residuals(loop))}}};",
-        f"    const int worst = {prefix}_worst({n}, tears, residual);",
+        *(f"    {line}" for line in residual_lines("", ["tears", "residual"])),
+        f"    const int worst = NAME_worst({n}, tears, residual);",
         f"    s->{plan.left_over} = residual[worst];",
-        f"    *status |= regular ? {prefix}_UNCONVERGED : {prefix}_SINGULAR;",
+        "    *status |= regular ? NAME_UNCONVERGED : NAME_SINGULAR;",
         f"    if (*status < {WORST})",
         f"        *status += {WORST}*({warm.first + 1} + worst);",
         "}",
     ]
     lines = [f"{declared(t, variable=True)} = 0.0;" for t in loop.tears]
+    inside = [line.replace("NAME_", f"{prefix}_") for line in inside]
     return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
-
-
-def _rounding(loop: Loop, text: CText, declared: Callable[..., str], prefix: str) -> list[str]:
-    """Lines that see whether it is rounding that keeps a step from being of help."""
-    n = len(loop.tears)
-    assigns, totals = sizes(loop)
-    statements = [f"{declared(a.target)} = {text(a.expr)};" for a in assigns]
-    return [
-        "if (!limited && !exact) {",
-        *(f"    {text(t)} = kept[{k}];" for k, t in enumerate(loop.tears)),
-        *(f"    {line}" for line in statements),
-        f"    const double size[{n}] = {{{', '.join(text(e) for e in totals)}}};",
-        "    exact = 1;",
-        "    converged = regular;",
-        f"    for (int m = 0; m < {n}; ++m) {{",
-        f"        rounding[m] = size[m] - size[m] == 0.0 ? {ROUNDING!r}*size[m] : 0.0;",
-        "        converged &= fabs(there[m]) <= rounding[m];",
-        "    }",
-        f"    excess = {prefix}_excess({n}, residual, rounding, weight);",
-        f"    least = regular ? {prefix}_excess({n}, there, rounding, weight) : INFINITY;",
-        "}",
-    ]
-
-
-def _allowed(loop: Loop, text: CText) -> list[str]:
-    """Lines that go no farther without a slope than the laws allow."""
-    n, laws = len(loop.tears), _parts(loop, text)
-    if not laws:
-        return []
-    return [
-        "if (!regular) {",
-        f"    double part[{n}] = {{{', '.join(['1.0'] * n)}}};",
-        *(f"    {line}" for line in laws),
-        f"    for (int m = 0; m < {n}; ++m)",
-        "        step[m] *= part[m];",
-        "}",
-    ]
-
-
-def _parts(loop: Loop, text: CText) -> list[str]:
-    """Lines that find which part of its step each tear may go by the laws."""
-    lines = []
-    for curve in curves(loop):
-        k, t = curve.tear, text(loop.tears[curve.tear])
-        lines += [
-            f"{t} = kept[{k}];",
-            "{",
-            f"    const double law = {text(curve.law)};",
-            f"    const double promised = fabs(({text(curve.slope)})*step[{k}]);",
-            "    const double bound = 2.0*((promised < INFINITY ? promised : 0.0) + fabs(law));",
-            "    double low = 0.0, high = 1.0, middle = 1.0;",
-            f"    for (int j = 0; j < {BISECTIONS} && !(low > 0.9*high); ++j) {{",
-            "        if (!(bound > 0.0 && bound < INFINITY)) {",
-            "            low = 1.0;",
-            "            break;",
-            "        }",
-            f"        {t} = kept[{k}] + middle*step[{k}];",
-            f"        if (fabs({text(curve.law)} - law) <= bound)",
-            "            low = middle;",
-            "        else",
-            "            high = middle;",
-            "        middle = low > 0.0 ? 0.5*(low + high) : high/16.0;",
-            "    }",
-            f"    if (low < part[{k}])",
-            f"        part[{k}] = low;",
-            "}",
-        ]
-    return lines
-
-
-def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
-    """Lines that shorten a step that did not help: by the laws first, then as a whole."""
-    n, laws = len(loop.tears), _parts(loop, text)
-    lines = [f"double part[{n}] = {{{', '.join(['1.0'] * n)}}};", "int shorter = 0;"]
-    if laws:
-        lines += [
-            "if (!limited) {",
-            *(f"    {line}" for line in laws),
-            f"    for (int m = 0; m < {n}; ++m)",
-            "        shorter |= part[m] < 1.0;",
-            "}",
-        ]
-    return [
-        *lines,
-        "limited = 1;",
-        "if (shorter) {",
-        "    least = INFINITY;",
-        "} else {",
-        f"    const double factor = {prefix}_shorter(least, excess);",
-        f"    for (int m = 0; m < {n}; ++m)",
-        "        part[m] = factor;",
-        f"    if (++refused >= {PATIENCE})",
-        "        least = INFINITY;",
-        "}",
-        f"for (int m = 0; m < {n}; ++m)",
-        "    step[m] *= part[m];",
-    ]

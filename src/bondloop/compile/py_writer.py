@@ -26,13 +26,11 @@ from bondloop.compile.plan import (
     unrolled,
 )
 from bondloop.program.expr import FUNCTIONS
-from bondloop.program.expression_text import LARGEST_POWER, PythonText, total
+from bondloop.program.expression_text import LARGEST_POWER, PythonText, linear_lines, loop_functions, total
 from bondloop.program.factored import LANES, Factored
-from bondloop.program.newton import LoopFunctions, Solution, newton, worst
-from bondloop.program.newton_text import linear_lines, loop_functions
+from bondloop.program.newton import LoopFunctions, Solution, eliminate, newton, worst
 from bondloop.program.philox import normal, uniform
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.solving import eliminate
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update, calls
 
 if TYPE_CHECKING:
@@ -325,18 +323,17 @@ def _solve1(a: float, b: float, status: list[int]) -> float:
 
 
 def _solve(a: list[list[float]], b: list[float], status: list[int]) -> list[float]:
-    """Eliminate with partial pivoting, in the order of the C helper."""
-    change = eliminate(a, b)
-    if change is None:
-        status[0] |= SINGULAR
-        return [math.nan] * len(b)
-    return change
+    """Eliminate as C does."""
+    if eliminate(len(b), [entry for row in a for entry in row], b):
+        return b
+    status[0] |= SINGULAR
+    return [math.nan] * len(b)
 
 
 def _failed(solution: Solution, residual: Callable[..., list[float]], first: int, status: list[int]) -> float:
     """Note that a loop did not converge, and its worst tear; return what is left over of that."""
     left = residual(*solution.tears)
-    number = worst(solution.tears, left)
+    number = worst(len(left), solution.tears, left)
     status[0] |= SINGULAR if solution.singular else UNCONVERGED
     if status[0] < WORST:
         status[0] += WORST * (first + 1 + number)

@@ -16,13 +16,9 @@ from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
 from bondloop.program.schedule import Assign, Loop, Statement
+from bondloop.program.tolerances import NEWTON_ITERATIONS
 
-__all__ = ["NEWTON_ITERATIONS", "components", "schedule", "tear"]
-
-NEWTON_ITERATIONS = 80
-"""Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
-real-time step is bounded. Half of them are left for a start from zero, where the last solution leads nowhere
-else."""
+__all__ = ["components", "schedule", "tear"]
 
 
 class _Vector:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import FUNCTIONS, Expr, Var, evaluate
-from bondloop.program.expression_text import PythonText, total
+from bondloop.program.expression_text import PythonText, linear_lines, loop_functions, total
 from bondloop.program.loop_terms import implicit
 from bondloop.program.matrix_rows import gathered
 from bondloop.program.newton import LoopFunctions, Solution, newton, worst
-from bondloop.program.newton_text import linear_lines, loop_functions
 from bondloop.program.schedule import Assign, Loop, Statement
 from bondloop.program.solving import SingularError, solve_small
 
@@ -133,7 +132,7 @@ def unsolved(
         return f"the algebraic loop through {_shown(names)} left the domain of a law ({error})"
     if solution.singular:
         return singular_loop(names)
-    k = worst(solution.tears, off)
+    k = worst(len(off), solution.tears, off)
     t, r = solution.tears[k], off[k]
     return (
         f"the algebraic loop through {_shown(names)} did not converge in {iterations} Newton steps; worst is "

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import CompileError, ModelError
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Binding, Call, Const, Expr, Op, Var
+from bondloop.program.loop_terms import curves, matrix, residuals, sizes
 
 if TYPE_CHECKING:
-    from bondloop.program.schedule import Assign
+    from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["LARGEST_POWER", "PythonText", "Text", "total"]
+__all__ = ["LARGEST_POWER", "PythonText", "Text", "linear_lines", "loop_functions", "total"]
 
 LARGEST_POWER = 8
 """Largest whole exponent that is written as a product in a tick."""
@@ -202,3 +203,50 @@ class PythonText(Text):
 
     def _truth_value(self, condition: str) -> str:
         return f"(1.0 if {condition} else 0.0)"
+
+
+def linear_lines(loop: Loop, text: PythonText, solve: str, last: str) -> list[str]:
+    """Return lines that solve a linear loop: one Newton step from zero, which is exact.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    text
+        How expressions and variables are written.
+    solve, last
+        The function that is called with the matrix and the right-hand side, two numbers if there is but one
+        tear, and its last argument.
+    """
+    tears = [text.name(t) for t in loop.tears]
+    body = [text.assign(a) for a in loop.body]
+    rows = [", ".join(map(text, row)) for row in matrix(loop)]
+    right = ", ".join(map(text, residuals(loop)))
+    added = [f"{t} += change[{i}]" for i, t in enumerate(tears)]
+    step = f"change = {solve}([[{'], ['.join(rows)}]], [{right}], {last})"
+    if len(tears) == 1:
+        added, step = [f"{tears[0]} += change"], f"change = {solve}({rows[0]}, {right}, {last})"
+    return [*(f"{t} = 0.0" for t in tears), *body, *map(text.assign, loop.tangents), step, *added, *body]
+
+
+def loop_functions(loop: Loop, text: PythonText) -> list[str]:
+    """Return lines that define ``functions_``, a `newton.LoopFunctions`."""
+    tears = ", ".join(text.name(t) for t in loop.tears)
+    assigns, totals = sizes(loop)
+    rows = ", ".join(f"[{', '.join(map(text, row))}]" for row in matrix(loop))
+    lines: list[str] = []
+
+    def function(name: str, body: Sequence[Assign], values: str) -> None:
+        lines.append(f"def {name}({tears}):")
+        lines.extend(f"    {text.assign(a)}" for a in body)
+        lines.append(f"    return [{values}]")
+
+    function("residual_", loop.body, ", ".join(map(text, residuals(loop))))
+    function("matrix_", (*loop.body, *loop.tangents), rows)
+    function("sizes_", assigns, ", ".join(map(text, totals)))
+    laws = [
+        f"({c.tear}, lambda {t}: {text(c.law)}, lambda {t}: {text(c.slope)})"
+        for c in curves(loop)
+        for t in [text.name(loop.tears[c.tear])]
+    ]
+    return [*lines, f"functions_ = LoopFunctions(residual_, matrix_, sizes_, [{', '.join(laws)}])"]

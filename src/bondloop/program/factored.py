@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.program.solving import SINGULAR, SingularError, scaled_rows_and_columns
+from bondloop.program.solving import SingularError, scaled_rows_and_columns
+from bondloop.program.tolerances import SINGULAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

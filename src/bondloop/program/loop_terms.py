@@ -9,12 +9,20 @@ from bondloop.program.calculus import partials
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, variables
 from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.schedule import Assign, Loop
+from bondloop.program.tolerances import LAW_FLOOR
 
-__all__ = ["Curve", "at_zero", "bent_cause", "beyond_tear", "curves", "implicit", "sizes", "with_floor"]
-
-FLOOR = 1e-8
-"""A law counts as no flatter than this part of its slope at zero, so that two diodes that block in series can
-still be told apart: they have no slope at all. Only the steps are changed by it, not the solution."""
+__all__ = [
+    "Curve",
+    "LoopTerms",
+    "bent_cause",
+    "beyond_tear",
+    "curves",
+    "implicit",
+    "matrix",
+    "residuals",
+    "sizes",
+    "with_floor",
+]
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ def with_floor(slope: Expr, cause: Var) -> Expr:
     """Return the slope of a law, no flatter than a small part of what it is at zero, where that exists."""
     if not _defined_at_zero(slope, cause):
         return slope
-    return slope + Const(FLOOR) * at_zero(slope, cause)
+    return slope + Const(LAW_FLOOR) * at_zero(slope, cause)
 
 
 def at_zero(expr: Expr, cause: Var) -> Expr:
@@ -162,3 +170,54 @@ def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:
         if expr.name == "exp":  # its relative error is the absolute one of what it takes
             return expr * (Const(1.0) + _size(args[0], size_of))
     return abs(expr)
+
+
+@dataclass(frozen=True)
+class LoopTerms:
+    """What Newton's method needs of a loop, as expressions.
+
+    Attributes
+    ----------
+    residuals, matrix
+        What must vanish, and I - J.
+    sizes
+        Assignments, and the sizes of the residuals' terms.
+    curves
+        The laws of single tears.
+    """
+
+    residuals: list[Expr]
+    matrix: list[list[Expr]]
+    sizes: tuple[list[Assign], list[Expr]]
+    curves: list[Curve]
+
+    @staticmethod
+    def of(loop: Loop) -> LoopTerms:
+        """Return those of a loop."""
+        return LoopTerms(residuals(loop), matrix(loop), sizes(loop), curves(loop))
+
+
+def residuals(loop: Loop) -> list[Expr]:
+    """Return what each definition gives, less its tear."""
+    rows = zip(loop.definitions, loop.tears, implicit(loop), strict=True)
+    return [d - t if g is None else g for d, t, g in rows]
+
+
+def matrix(loop: Loop) -> list[list[Expr]]:
+    """Return I - J, row by row: the slopes of the residuals, with the other sign."""
+    rows = []
+    for i, (entries, g) in enumerate(zip(loop.jacobian, implicit(loop), strict=True)):
+        row = [Const(1.0 if i == j else 0.0) - entry for j, entry in enumerate(entries)]
+        if g is not None:
+            row[i] = -_without_one(entries[i])
+        rows.append(row)
+    return rows
+
+
+def _without_one(slope: Expr) -> Expr:
+    """Return g' of the slope 1 + g' of a definition ``tear + g``, which the schedule writes so."""
+    if isinstance(slope, Op) and slope.name == "add" and len(slope.args) == 2:
+        one, rest = slope.args
+        if isinstance(one, Const) and one.value == 1.0:
+            return rest
+    return slope - Const(1.0)

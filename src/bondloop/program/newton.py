@@ -1,4 +1,7 @@
-"""Newton's method for the tears of an algebraic loop that is not linear; `compile.c_newton` writes it as C.
+"""Newton's method for the tears of an algebraic loop that is not linear: the one text for every target.
+
+Python executes it as it stands. The C of every other target is translated from it, statement by statement
+(`compile.c_newton`), so it keeps to numbers, arrays of numbers, loops and conditions.
 
 A step leads from a point, where the equations are replaced by their tangents, to where these are fulfilled.
 
@@ -18,41 +21,339 @@ after which there is no other. The work is bounded by the number of evaluations.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import cbrt, fabs, inf, nan
 
-from bondloop.program.solving import eliminate
+from bondloop.program.tolerances import (
+    BISECTIONS,
+    LAST_STEP,
+    PATIENCE,
+    ROUNDING,
+    SHORTEST,
+    STEP_TOLERANCE,
+    TINY,
+)
 
-__all__ = [
-    "BISECTIONS",
-    "LAST_STEP",
-    "PATIENCE",
-    "ROUNDING",
-    "SHORTEST",
-    "STEP_TOLERANCE",
-    "TINY",
-    "LoopFunctions",
-    "Solution",
-    "newton",
-    "worst",
-]
+__all__ = ["KERNELS", "LoopFunctions", "Solution", "allowed", "eliminate", "newton", "solve_loop", "worst"]
 
-ROUNDING = 1e-14
-"""Disagreement between a tear and its definition, relative to the terms that are summed, that is rounding."""
-STEP_TOLERANCE = 1e-10
-"""A Newton step that changes every tear by less than this, relatively, is the last one: the next would be
-its square."""
-LAST_STEP = 1e-6
-"""Largest last step, relative to the tear, when the steps are used up."""
-PATIENCE = 5
-"""How often a step is shortened before it is taken as it is: residuals may have to grow on the way."""
-SHORTEST = 1e-3
-"""Smallest factor by which a step is shortened at once."""
-BISECTIONS = 40
-"""Evaluations of a law, at most, that find how far a tear may go."""
-TINY = 1e-300
-"""Keeps a division by zero away."""
+Vector = list[float]
+"""Numbers that a function may change; a matrix is one, row by row."""
+
+
+def eliminate(n: int, a: Vector, b: Vector) -> bool:
+    """Solve n equations in place by elimination with partial pivoting; false at a zero pivot.
+
+    >>> b = [4.0, 5.0]
+    >>> eliminate(2, [0.0, 2.0, 1.0, 1.0], b), b
+    (True, [3.0, 2.0])
+    """
+    for c in range(n):
+        best: int = c
+        for i in range(c + 1, n):
+            if fabs(a[i * n + c]) > fabs(a[best * n + c]):
+                best = i
+        if a[best * n + c] == 0.0:
+            return False
+        if best != c:
+            right: float = b[c]
+            b[c] = b[best]
+            b[best] = right
+            for j in range(c, n):
+                entry: float = a[c * n + j]
+                a[c * n + j] = a[best * n + j]
+                a[best * n + j] = entry
+        for i in range(c + 1, n):
+            ratio: float = a[i * n + c] / a[c * n + c]
+            if ratio == 0.0:  # most of a large loop is zeros
+                continue
+            for j in range(c + 1, n):
+                a[i * n + j] -= ratio * a[c * n + j]
+            b[i] -= ratio * b[c]
+    for i in range(n - 1, -1, -1):
+        rest: float = b[i]
+        for j in range(i + 1, n):
+            rest -= a[i * n + j] * b[j]
+        b[i] = rest / a[i * n + i]
+    return True
+
+
+def beyond_rounding(n: int, residual: Vector, rounding: Vector, weight: Vector) -> float:
+    """Return how far equations are from being fulfilled; not a number where they cannot be computed."""
+    total: float = 0.0
+    for m in range(n):
+        over: float = fabs(residual[m]) - rounding[m]
+        if not over <= 0.0:
+            total += over * weight[m]
+    return total
+
+
+def tangent_step(
+    n: int,
+    matrix: Vector,
+    residual: Vector,
+    tears: Vector,
+    work: Vector,
+    change: Vector,
+    step: Vector,
+    weight: Vector,
+) -> bool:
+    """Find the step to where the tangents are fulfilled, and how much each equation weighs.
+
+    The rows are brought to one size first. Where there is no such step, it is the residual.
+    """
+    regular: bool = True
+    for i in range(n):
+        size: float = 0.0
+        for j in range(n):
+            if not fabs(matrix[i * n + j]) <= size:
+                size = fabs(matrix[i * n + j])
+        if size > 0.0 and size < inf:
+            for j in range(n):
+                work[i * n + j] = matrix[i * n + j] / size
+            change[i] = residual[i] / size
+        else:
+            regular = False
+    if regular:
+        regular = eliminate(n, work, change)
+    if regular:
+        moves: bool = False
+        for m in range(n):
+            moves = moves or change[m] != 0.0
+            regular = regular and change[m] - change[m] == 0.0
+        regular = regular and moves
+    for i in range(n):
+        total: float = 0.0
+        if regular:
+            for j in range(n):
+                total += fabs(matrix[i * n + j]) * (fabs(change[j]) + fabs(tears[j]))
+        else:
+            total = fabs(residual[i])
+        # An equation whose tears rest at zero has no size yet: whatever comes of the others is no reason to
+        # hold them back.
+        weight[i] = 1.0 / total if total > TINY else 0.0
+        step[i] = change[i] if regular else residual[i]
+    return regular
+
+
+def vanishes(n: int, residual: Vector) -> bool:
+    """Whether all equations are fulfilled as they stand."""
+    zero: bool = True
+    for m in range(n):
+        zero = zero and residual[m] == 0.0
+    return zero
+
+
+def within_rounding(n: int, residual: Vector, size: Vector, rounding: Vector) -> bool:
+    """Find the rounding of each equation from the size of its terms; whether nothing else is left of it."""
+    within: bool = True
+    for m in range(n):
+        rounding[m] = ROUNDING * size[m] if size[m] - size[m] == 0.0 else 0.0
+        within = within and fabs(residual[m]) <= rounding[m]
+    return within
+
+
+def make_shorter(n: int, step: Vector, part: Vector) -> None:
+    """Leave a part of each step."""
+    for m in range(n):
+        step[m] *= part[m]
+
+
+def shortened(least: float, excess: float) -> float:
+    """Return the factor by which a step is made shorter: less where it went far beyond."""
+    if not (least < inf and excess < inf):
+        return 0.5
+    factor: float = cbrt(least / excess)
+    if factor < SHORTEST:
+        return SHORTEST
+    return 0.5 if factor > 0.5 else factor  # noqa: FURB136 - as C has it
+
+
+def is_small(n: int, step: Vector, tears: Vector, tolerance: float) -> bool:
+    """Whether a step changes no tear by more than a part of it."""
+    small: bool = True
+    for m in range(n):
+        small = small and fabs(step[m]) <= tolerance * fabs(tears[m])
+    return small
+
+
+def worst(n: int, tears: Vector, residual: Vector) -> int:
+    """Return the number of the tear that is farthest from its definition, relative to both."""
+    number: int = 0
+    largest: float = -1.0
+    for m in range(n):
+        off: float = fabs(residual[m]) / (fabs(tears[m]) + fabs(tears[m] + residual[m]) + TINY)
+        if not off <= largest:
+            number = m
+            largest = off
+            if off - off != 0.0:  # what is not a number is the worst
+                return number
+    return number
+
+
+KERNELS = (
+    eliminate,
+    beyond_rounding,
+    tangent_step,
+    vanishes,
+    within_rounding,
+    make_shorter,
+    shortened,
+    is_small,
+    worst,
+)
+"""What all loops share, in the order in which C wants it."""
+
+
+def allowed(
+    start: float, way: float, law_of: Callable[[float], float], slope_of: Callable[[float], float]
+) -> float:
+    """Return how much of its step a tear may go before a law changes twice as much as its slope says.
+
+    A law that is flat, or has no slope there, may change by twice what it is.
+    """
+    law: float = law_of(start)
+    slope: float = slope_of(start)
+    promised: float = fabs(slope * way)
+    bound: float = 2.0 * ((promised if promised < inf else 0.0) + fabs(law))
+    low: float = 0.0
+    high: float = 1.0
+    middle: float = 1.0
+    for j in range(BISECTIONS):  # noqa: B007 - C has no other way to repeat
+        if not (bound > 0.0 and bound < inf):
+            low = 1.0
+            break
+        changed: float = law_of(start + middle * way)
+        if fabs(changed - law) <= bound:
+            low = middle
+        else:
+            high = middle
+        if low > 0.9 * high:
+            break
+        # A step may be many decades too long (1 A by the slope of 1e-13 S): these first, then halves.
+        middle = 0.5 * (low + high) if low > 0.0 else high / 16.0
+    return low
+
+
+def solve_loop(  # noqa: C901, PLR0912, PLR0915 - C has it where the loop stands
+    n: int,
+    iterations: int,
+    tears: Vector,
+    residuals: Callable[[Vector, Vector], None],
+    tangents: Callable[[Vector, Vector], None],
+    sizes: Callable[[Vector, Vector], None],
+    laws: Callable[[Vector, Vector, Vector], None],
+) -> tuple[bool, bool]:
+    """Move the tears from a start to where their equations are fulfilled.
+
+    After half of the iterations it begins again from zero, if the start leads nowhere.
+
+    Parameters
+    ----------
+    n, iterations
+        How many tears there are, and how often their equations are evaluated at most.
+    tears
+        The start; at the end the solution.
+    residuals, tangents, sizes
+        Given the tears, they fill in what must vanish, the matrix of the tangents, and the sizes of the terms
+        of each equation.
+    laws
+        Given the tears and a step, it fills in which part of it each tear may go.
+
+    Returns
+    -------
+    converged, regular
+        Whether they are fulfilled, and whether the last tangents had a unique solution.
+    """
+    kept: Vector = [0.0] * n
+    there: Vector = [0.0] * n
+    step: Vector = [0.0] * n
+    rounding: Vector = [0.0] * n
+    weight: Vector = [1.0] * n
+    residual: Vector = [0.0] * n
+    matrix: Vector = [0.0] * n * n
+    work: Vector = [0.0] * n * n
+    change: Vector = [0.0] * n
+    size: Vector = [0.0] * n
+    part: Vector = [1.0] * n
+    least: float = inf
+    limited: bool = True
+    regular: bool = True
+    exact: bool = False  # whether the rounding of the terms is known where the step began
+    converged: bool = False
+    warm: bool = False
+    refused: int = 0
+    for m in range(n):
+        kept[m] = tears[m]
+        warm = warm or tears[m] != 0.0
+    for turn in range(iterations):
+        if warm and turn == iterations // 2:
+            for m in range(n):
+                tears[m] = kept[m] = step[m] = 0.0
+            least = inf
+            limited = True
+        residuals(tears, residual)
+        if vanishes(n, residual):
+            converged = True
+            break
+        excess: float = beyond_rounding(n, residual, rounding, weight)
+        taken: bool = excess < least
+        last: bool = turn + 1 == iterations or (warm and turn + 1 == iterations // 2)
+        if taken:
+            for m in range(n):
+                kept[m] = tears[m]
+                there[m] = residual[m]
+                rounding[m] = 0.0
+            limited = False
+            exact = False
+            refused = 0
+            tangents(kept, matrix)
+            regular = tangent_step(n, matrix, residual, kept, work, change, step, weight)
+            least = beyond_rounding(n, residual, rounding, weight) if regular else inf
+            if not regular:
+                laws(kept, step, part)
+                make_shorter(n, step, part)
+        if last or not taken:
+            if not limited and not exact:
+                sizes(kept, size)
+                exact = True
+                converged = within_rounding(n, there, size, rounding) and regular
+                excess = beyond_rounding(n, residual, rounding, weight)
+                least = beyond_rounding(n, there, rounding, weight) if regular else inf
+            # Else it was only rounding, and the next evaluation takes it.
+            if not converged and not taken and not excess < least:
+                if excess == 0.0:  # nothing is left, here or before, that is more than the smallest numbers
+                    converged = True
+                else:
+                    shorter: bool = False
+                    if not limited:
+                        laws(kept, step, part)
+                        for m in range(n):
+                            shorter = shorter or part[m] < 1.0
+                    limited = True
+                    if shorter:
+                        least = inf
+                    else:
+                        factor: float = shortened(least, excess)
+                        for m in range(n):
+                            part[m] = factor
+                        refused += 1
+                        if refused >= PATIENCE:
+                            least = inf
+                    make_shorter(n, step, part)
+        for m in range(n):
+            tears[m] = kept[m] + step[m]
+        if not limited and regular and is_small(n, step, tears, STEP_TOLERANCE):
+            converged = True
+        if converged:
+            break
+    # A step that is the residual, for want of a slope, says nothing about how far the solution is.
+    if not limited and regular and is_small(n, step, tears, LAST_STEP):
+        converged = True
+    return converged, regular
+
+
+# What follows is for Python alone: functions of the tears, which may fail, around the method.
 
 FAILURES = (ZeroDivisionError, ValueError, OverflowError)
 
@@ -78,6 +379,41 @@ class LoopFunctions:
     sizes: Callable[..., list[float]]
     curves: Sequence[tuple[int, Callable[[float], float], Callable[[float], float]]]
 
+    def residuals(self, tears: Vector, values: Vector) -> None:
+        """Fill in the residuals; what cannot be computed is not a number."""
+        _fill(values, self.residual, tears)
+
+    def tangents(self, tears: Vector, values: Vector) -> None:
+        """Fill in the matrix."""
+        _fill(values, lambda *x: [entry for row in self.matrix(*x) for entry in row], tears)
+
+    def term_sizes(self, tears: Vector, values: Vector) -> None:
+        """Fill in the sizes of the terms."""
+        _fill(values, self.sizes, tears)
+
+    def laws(self, tears: Vector, step: Vector, part: Vector) -> None:
+        """Fill in which part of its step each tear may go."""
+        part[:] = [1.0] * len(part)
+        for m, law, slope in self.curves:
+            part[m] = min(part[m], allowed(tears[m], step[m], _safe(law), _safe(slope)))
+
+
+def _fill(values: Vector, function: Callable[..., list[float]], tears: Vector) -> None:
+    try:
+        values[:] = function(*tears)
+    except FAILURES:
+        values[:] = [nan] * len(values)
+
+
+def _safe(function: Callable[[float], float]) -> Callable[[float], float]:
+    def safe(x: float) -> float:
+        try:
+            return function(x)
+        except FAILURES:
+            return nan
+
+    return safe
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -97,182 +433,7 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
     >>> newton(cube, [1.0], 40)
     Solution(tears=[2.0], converged=True, singular=False)
     """
-    n = len(start)
-    tears = kept = there = list(start)
-    step, rounding, weight = [0.0] * n, [0.0] * n, [1.0] * n
-    least, limited, refused, singular, warm = math.inf, True, 0, False, any(start)
-    exact = False  # whether the rounding of the terms is known where the step began
-    for i in range(iterations):
-        if warm and i == iterations // 2:
-            tears, kept, step, least, limited = [0.0] * n, [0.0] * n, [0.0] * n, math.inf, True
-        residual = _values(loop.residual, tears)
-        if not any(residual):
-            return Solution(tears, True, False)
-        excess = _excess(residual, rounding, weight)
-        taken, last = excess < least, i + 1 == iterations or (warm and i + 1 == iterations // 2)
-        if taken:
-            kept, there, limited, refused, exact = tears, residual, False, 0, False
-            rounding = [0.0] * n
-            step, weight, singular = _step(loop, tears, residual)
-            least = math.inf if singular else _excess(residual, rounding, weight)
-            if singular:
-                step = [d * p for d, p in zip(step, _parts(loop, kept, step), strict=True)]
-        if last or not taken:
-            if not (limited or exact):
-                exact, rounding = True, _rounding(loop, kept)
-                if not singular and all(abs(r) <= e for r, e in zip(there, rounding, strict=True)):
-                    return Solution([t + d for t, d in zip(kept, step, strict=True)], True, False)
-                excess = _excess(residual, rounding, weight)
-                least = math.inf if singular else _excess(there, rounding, weight)
-            if not (taken or excess < least):  # else it was only rounding, and the next evaluation takes it
-                if excess == 0.0:  # nothing is left, here or before, that is more than the smallest numbers
-                    return Solution(tears, True, False)
-                part = [1.0] * n if limited else _parts(loop, kept, step)
-                limited = True
-                if min(part) < 1.0:
-                    least = math.inf
-                else:
-                    part = [_shorter(least, excess)] * n
-                    refused += 1
-                    if refused >= PATIENCE:
-                        least = math.inf
-                step = [d * p for d, p in zip(step, part, strict=True)]
-        tears = [t + d for t, d in zip(kept, step, strict=True)]
-        if not limited and not singular and _small(step, tears, STEP_TOLERANCE):
-            return Solution(tears, True, False)
-    # A step that is the residual, for want of a slope, says nothing about how far the solution is.
-    small = not (limited or singular) and _small(step, tears, LAST_STEP)
-    return Solution(tears, small, singular)
-
-
-def worst(tears: Sequence[float], residual: Sequence[float]) -> int:
-    """Return the number of the tear that is farthest from its definition, relative to both."""
-    number, largest = 0, -1.0
-    for k, (t, r) in enumerate(zip(tears, residual, strict=True)):
-        off = abs(r) / (abs(t) + abs(t + r) + TINY)
-        if not off <= largest:
-            number, largest = k, off
-            if off - off != 0.0:  # what is not a number is the worst
-                break
-    return number
-
-
-def _values(function: Callable[..., list[float]], tears: Sequence[float]) -> list[float]:
-    try:
-        return function(*tears)
-    except FAILURES:
-        return [math.nan] * len(tears)
-
-
-def _excess(residual: Sequence[float], rounding: Sequence[float], weight: Sequence[float]) -> float:
-    """Return how far the equations are from being fulfilled; NaN where they cannot be computed."""
-    total = 0.0
-    for r, e, w in zip(residual, rounding, weight, strict=True):
-        over = abs(r) - e
-        if not over <= 0.0:
-            total += over * w
-    return total
-
-
-def _rounding(loop: LoopFunctions, tears: Sequence[float]) -> list[float]:
-    return [ROUNDING * s if s - s == 0.0 else 0.0 for s in _values(loop.sizes, tears)]
-
-
-def _step(
-    loop: LoopFunctions, tears: list[float], residual: list[float]
-) -> tuple[list[float], list[float], bool]:
-    """Return the step to where the tangents are fulfilled, weights, and whether there was no such step."""
-    try:
-        matrix = loop.matrix(*tears)
-    except FAILURES:
-        change = None
-    else:
-        change = _solved(matrix, residual)
-    if change is None:
-        return residual, [1.0 / abs(r) if abs(r) > TINY else 0.0 for r in residual], True
-    return change, _weights(matrix, change, tears), False
-
-
-def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
-    """Return the solution, rows brought to one size first; None where there is none."""
-    if len(right) == 1:  # the most common loop: the same number without the lists
-        entry = matrix[0][0]
-        one = right[0] / entry if 0.0 < abs(entry) < math.inf else 0.0
-        return [one] if one and one - one == 0.0 else None
-    rows, b = [], []
-    for row, r in zip(matrix, right, strict=True):
-        size = 0.0
-        for entry in row:
-            if not abs(entry) <= size:
-                size = abs(entry)
-        if not 0.0 < size < math.inf:
-            return None
-        rows.append([entry / size for entry in row])
-        b.append(r / size)
-    change = eliminate(rows, b)
-    good = change is not None and any(change) and all(d - d == 0.0 for d in change)
-    return change if good else None
-
-
-def _weights(matrix: list[list[float]], step: list[float], tears: list[float]) -> list[float]:
-    weights = []
-    for row in matrix:
-        total = 0.0
-        for entry, d, t in zip(row, step, tears, strict=True):
-            total += abs(entry) * (abs(d) + abs(t))
-        # An equation whose tears rest at zero has no size yet: whatever comes of the others is no reason to
-        # hold them back.
-        weights.append(1.0 / total if total > TINY else 0.0)
-    return weights
-
-
-def _parts(loop: LoopFunctions, kept: Sequence[float], step: Sequence[float]) -> list[float]:
-    """Return how much of its step each tear may go before a law changes twice as much as its slope says.
-
-    A law that is flat, or has no slope there, may change by twice what it is.
-    """
-    parts = [1.0] * len(kept)
-    for k, law, slope in loop.curves:
-        try:
-            value = law(kept[k])
-        except FAILURES:
-            continue
-        bound = 2.0 * (_promised(slope, kept[k], step[k]) + abs(value))
-        if not 0.0 < bound < math.inf:
-            continue
-        low, high, part = 0.0, 1.0, 1.0
-        for _ in range(BISECTIONS):
-            try:
-                within = abs(law(kept[k] + part * step[k]) - value) <= bound
-            except FAILURES:
-                within = False
-            if within:
-                low = part
-            else:
-                high = part
-            if low > 0.9 * high:
-                break
-            # A step may be many decades too long (1 A by the slope of 1e-13 S): these first, then halves.
-            part = 0.5 * (low + high) if low > 0.0 else high / 16.0
-        parts[k] = min(parts[k], low)
-    return parts
-
-
-def _promised(slope: Callable[[float], float], at: float, step: float) -> float:
-    """Return by how much a law changes in a step as its slope says; zero where it has none."""
-    try:
-        change = abs(slope(at) * step)
-    except FAILURES:
-        return 0.0
-    return change if change < math.inf else 0.0
-
-
-def _shorter(least: float, excess: float) -> float:
-    """Return the factor by which a step is made shorter: less where it went far beyond."""
-    if not (least < math.inf and excess < math.inf):
-        return 0.5
-    return min(0.5, max(SHORTEST, math.cbrt(least / excess)))
-
-
-def _small(step: Sequence[float], tears: Sequence[float], tolerance: float) -> bool:
-    return all(abs(d) <= tolerance * abs(t) for d, t in zip(step, tears, strict=True))
+    tears = [float(x) for x in start]
+    functions = loop.residuals, loop.tangents, loop.term_sizes, loop.laws
+    converged, regular = solve_loop(len(tears), iterations, tears, *functions)
+    return Solution(tears, converged, not (converged or regular))

@@ -28,7 +28,7 @@ from bondloop.program.expr import (
     variables,
 )
 from bondloop.program.expression_text import PythonText
-from bondloop.program.newton_text import LoopTerms
+from bondloop.program.loop_terms import LoopTerms
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Loop

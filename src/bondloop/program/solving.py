@@ -11,53 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bondloop.program.tolerances import SINGULAR
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
     Compressed: TypeAlias = sparse.csr_array[np.float64] | sparse.csc_array[np.float64]
 
-__all__ = ["SingularError", "eliminate", "factorised", "scaled_rows_and_columns", "solve_small"]
-
-SINGULAR = 1e-14
-"""Reciprocal condition (after scaling) below which a matrix counts as singular."""
+__all__ = ["SingularError", "factorised", "scaled_rows_and_columns", "solve_small"]
 
 
 class SingularError(ArithmeticError):
     """The matrix is singular to working precision."""
-
-
-def eliminate(a: list[list[float]], b: list[float]) -> list[float] | None:
-    """Solve by elimination with partial pivoting, in the order of the generated C; None at a zero pivot.
-
-    Both arguments are overwritten.
-
-    >>> eliminate([[0.0, 2.0], [1.0, 1.0]], [4.0, 5.0])
-    [3.0, 2.0]
-    """
-    n = len(b)
-    for c in range(n):
-        best = c
-        for i in range(c + 1, n):
-            if abs(a[i][c]) > abs(a[best][c]):
-                best = i
-        if a[best][c] == 0.0:
-            return None
-        a[c], a[best] = a[best], a[c]
-        b[c], b[best] = b[best], b[c]
-        for i in range(c + 1, n):
-            ratio = a[i][c] / a[c][c]
-            if ratio == 0.0:
-                continue
-            for j in range(c + 1, n):
-                a[i][j] -= ratio * a[c][j]
-            b[i] -= ratio * b[c]
-    for i in range(n - 1, -1, -1):
-        rest = b[i]
-        for j in range(i + 1, n):
-            rest -= a[i][j] * b[j]
-        b[i] = rest / a[i][i]
-    return b
 
 
 def solve_small(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:

@@ -19,12 +19,12 @@ from bondloop.bondgraph.passes.measures import by_path
 from bondloop.bondgraph.passes.switching_ports import RULES
 from bondloop.errors import ModelError
 from bondloop.program.calculus import tangent
-from bondloop.program.causal_order import NEWTON_ITERATIONS
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.mode_merge import Merge
 from bondloop.program.switching import Bits, Switching
 from bondloop.program.system import System
 from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
+from bondloop.program.tolerances import NEWTON_ITERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

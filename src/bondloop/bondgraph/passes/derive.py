@@ -38,12 +38,12 @@ from bondloop.bondgraph.passes.storage_laws import compliance, inertia, resistor
 from bondloop.bondgraph.passes.switching_ports import SwitchingPort, switching_port
 from bondloop.bondgraph.passes.two_port_laws import heat_flow, matrix_port, two_port
 from bondloop.errors import InputError, ModelError, SolveError
-from bondloop.program.causal_order import NEWTON_ITERATIONS
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.system import System
 from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
 from bondloop.program.time_derivative import add_rates
+from bondloop.program.tolerances import NEWTON_ITERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
