@@ -12,7 +12,7 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -54,6 +54,9 @@ class Translated:
         What stands for some of its variables: another name, or a number.
     inline
         What stands for calls of functions that are its arguments.
+    unrolled
+        Where ``n`` is a number up to this, each turn of a loop over it is written by itself: a compiler then
+        has them in registers, where it would have arrays.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Translated:
     function: Callable[..., object]
     names: Mapping[str, str] = field(default_factory=dict)
     inline: Mapping[str, Inline] = field(default_factory=dict)
+    unrolled: int = 16
 
     def definition(self) -> str:
         """Return it as a function of the file."""
@@ -105,12 +109,21 @@ class Translated:
             lines = [f"if ({self._expr(node.test)[0]}) {{", *self._block(node.body)]
             return [*lines, *(["} else {", *self._block(node.orelse)] if node.orelse else []), "}"]
         if isinstance(node, ast.For):
-            return [f"for ({self._range(node)}) {{", *self._block(node.body), "}"]
+            return self._repeated(node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self._inlined("", node.value)
         if isinstance(node, ast.Return) and node.value is not None:
             return [f"return {self._expr(node.value)[0]};"]
         return [f"{'break' if isinstance(node, ast.Break) else 'continue'};"]
+
+    def _repeated(self, node: ast.For) -> list[str]:
+        assert isinstance(node.iter, ast.Call)
+        count = int(self.names.get("n", 0)) if ast.unparse(node.iter) == "range(n)" else 0
+        if 0 < count <= self.unrolled:
+            i = self._expr(node.target)[0]
+            each = [replace(self, names={**self.names, i: str(k)}) for k in range(count)]
+            return [line for one in each for s in node.body for line in one._statement(s)]
+        return [f"for ({self._range(node)}) {{", *self._block(node.body), "}"]
 
     def _block(self, body: list[ast.stmt]) -> list[str]:
         return [f"    {line}" for statement in body for line in self._statement(statement)]
@@ -123,13 +136,13 @@ class Translated:
             if isinstance(value, ast.Call) and ast.unparse(value.func) in self.inline:
                 return [f"{kind} {name};", *self._inlined(name, value)]
             return [f"{kind} {name} = {self._expr(value)[0]};"]
-        count, first = 1, value  # a list of one number, times how many there are
-        while isinstance(first, ast.BinOp):
-            count *= int(self._expr(first.right)[0])
-            first = first.left
-        assert isinstance(first, ast.List)
-        number = self._expr(first.elts[0])[0]
-        return [f"double {name}[{count}] = {{{', '.join([number] * (1 if number == '0.0' else count))}}};"]
+        if isinstance(value, ast.Call):  # of `scratch`
+            return [f"double {name}[{self._expr(value.args[0])[0]}];"]
+        assert isinstance(value, ast.BinOp)
+        assert isinstance(value.left, ast.List)
+        number, count = self._expr(value.left.elts[0])[0], self._expr(value.right)[0]
+        numbers = "0.0" if number == "0.0" else ", ".join([number] * int(count))
+        return [f"double {name}[{count}] = {{{numbers}}};"]
 
     def _inlined(self, name: str, call: ast.Call) -> list[str]:
         inline = self.inline.get(ast.unparse(call.func))

@@ -41,6 +41,11 @@ Vector = list[float]
 """Numbers that a function may change; a matrix is one, row by row."""
 
 
+def scratch(n: int) -> Vector:
+    """Return memory that is written before it is read."""
+    return [0.0] * n
+
+
 def eliminate(n: int, a: Vector, b: Vector) -> bool:
     """Solve n equations in place by elimination with partial pivoting; false at a zero pivot.
 
@@ -55,20 +60,22 @@ def eliminate(n: int, a: Vector, b: Vector) -> bool:
                 best = i
         if a[best * n + c] == 0.0:
             return False
+        pivot: int = c * n
         if best != c:
             right: float = b[c]
             b[c] = b[best]
             b[best] = right
             for j in range(c, n):
-                entry: float = a[c * n + j]
-                a[c * n + j] = a[best * n + j]
+                entry: float = a[pivot + j]
+                a[pivot + j] = a[best * n + j]
                 a[best * n + j] = entry
         for i in range(c + 1, n):
-            ratio: float = a[i * n + c] / a[c * n + c]
+            row: int = i * n
+            ratio: float = a[row + c] / a[pivot + c]
             if ratio == 0.0:  # most of a large loop is zeros
                 continue
             for j in range(c + 1, n):
-                a[i * n + j] -= ratio * a[c * n + j]
+                a[row + j] -= ratio * a[pivot + j]
             b[i] -= ratio * b[c]
     for i in range(n - 1, -1, -1):
         rest: float = b[i]
@@ -104,13 +111,14 @@ def tangent_step(
     """
     regular: bool = True
     for i in range(n):
+        row: int = i * n
         size: float = 0.0
         for j in range(n):
-            if not fabs(matrix[i * n + j]) <= size:
-                size = fabs(matrix[i * n + j])
+            if not fabs(matrix[row + j]) <= size:
+                size = fabs(matrix[row + j])
         if size > 0.0 and size < inf:
             for j in range(n):
-                work[i * n + j] = matrix[i * n + j] / size
+                work[row + j] = matrix[row + j] / size
             change[i] = residual[i] / size
         else:
             regular = False
@@ -138,10 +146,10 @@ def tangent_step(
 
 def vanishes(n: int, residual: Vector) -> bool:
     """Whether all equations are fulfilled as they stand."""
-    zero: bool = True
-    for m in range(n):
-        zero = zero and residual[m] == 0.0
-    return zero
+    for m in range(n):  # noqa: SIM110 - C has no `all`
+        if residual[m] != 0.0:
+            return False
+    return True
 
 
 def within_rounding(n: int, residual: Vector, size: Vector, rounding: Vector) -> bool:
@@ -171,10 +179,10 @@ def shortened(least: float, excess: float) -> float:
 
 def is_small(n: int, step: Vector, tears: Vector, tolerance: float) -> bool:
     """Whether a step changes no tear by more than a part of it."""
-    small: bool = True
-    for m in range(n):
-        small = small and fabs(step[m]) <= tolerance * fabs(tears[m])
-    return small
+    for m in range(n):  # noqa: SIM110 - C has no `all`
+        if not fabs(step[m]) <= tolerance * fabs(tears[m]):
+            return False
+    return True
 
 
 def worst(n: int, tears: Vector, residual: Vector) -> int:
@@ -270,12 +278,12 @@ def solve_loop(  # noqa: C901, PLR0912, PLR0915 - C has it where the loop stands
     step: Vector = [0.0] * n
     rounding: Vector = [0.0] * n
     weight: Vector = [1.0] * n
-    residual: Vector = [0.0] * n
-    matrix: Vector = [0.0] * n * n
-    work: Vector = [0.0] * n * n
-    change: Vector = [0.0] * n
-    size: Vector = [0.0] * n
-    part: Vector = [1.0] * n
+    residual: Vector = scratch(n)
+    matrix: Vector = scratch(n * n)
+    work: Vector = scratch(n * n)
+    change: Vector = scratch(n)
+    size: Vector = scratch(n)
+    part: Vector = scratch(n)
     least: float = inf
     limited: bool = True
     regular: bool = True
