@@ -15,13 +15,14 @@ import numpy as np
 
 from bondloop.data.ranges import checked_values, number
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.causal_order import NEWTON_ITERATIONS, schedule
+from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.renaming import PATHS
 from bondloop.program.statespace import named_index, named_vector
+from bondloop.program.tolerances import NEWTON_ITERATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
