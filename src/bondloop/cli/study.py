@@ -112,9 +112,6 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     as_json: AsJson = False,
 ) -> None:
     """Vary options or parameters of a test and measure stability, accuracy, or anything the test finds."""
-    from bondloop.errors import InputError
-    from bondloop.studies import Case, axis_from, heat_maps
-    from bondloop.studies import study as over_the_grid
     from bondloop.studies.distributions import between_commas
 
     folder = out or Path("out") / short_name(source)
@@ -150,7 +147,24 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         raise InputError(
             "--workers, --dask and --resume need --samples: a grid runs on this machine, at once"
         )
-    wanted = wanted or ["stable", "error"]
+    _grid(source, vary, wanted or ["stable", "error"], settings, seconds, backend, folder, figures, as_json)
+
+
+def _grid(  # noqa: PLR0913, PLR0917 - as the verb has them
+    source: str,
+    vary: list[str],
+    wanted: list[str],
+    settings: list[str] | None,
+    seconds: float | None,
+    backend: str,
+    folder: Path,
+    figures: bool,
+    as_json: bool,
+) -> None:
+    """Run every combination of the values, and tell what was measured."""
+    from bondloop.studies import Case, axis_from, heat_maps
+    from bondloop.studies import study as over_the_grid
+
     axes = [axis_from(text) for text in vary]
 
     cases = Cases(source, settings or [])

@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
+    from bondloop.hybrid.check import Check
     from bondloop.realtime.channels import Channels
     from bondloop.realtime.recorder_supervisor import Health
+    from bondloop.realtime.telemetry.ring import Status
 
 __all__ = ["Prepared", "prepare", "run_realtime"]
 
@@ -185,15 +187,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
     With `open_end` the run goes on until it is stopped; `seconds` is then the length of the check alone.
     """
-    given_test: object = test
-    if isinstance(given_test, PseudoDynamicTest):
-        raise InputError(
-            "a pseudo-dynamic test has a model of its rig, without an actuator; in real time its scheme "
-            "moves a rig that `bondloop serve --protocol plain --clock` offers: "
-            "bondloop.external.run_pseudo_dynamic(test, seconds, RemoteRig('udp://...'))"
-        )
-    if not hasattr(test, "computer_tick"):
-        raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
+    _refuse_without_rig(test)
     need_linux()  # before a check that may take long
     wanted = test.rate if rate is None else number(rate, "rate", "Hz")
     if wanted != test.rate:
@@ -209,26 +203,15 @@ def prepare(  # noqa: PLR0913 - each is one decision
         test = operated(test)
         more.setdefault("hold", True)
     check = test.check(length)
-    if not check.passed and not force and not inactive:
-        forced = ", force=True (--force) runs it all the same" if check.built else ""
-        raise InputError(
-            f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "
-            f"`bondloop check` tells more{forced}"
-        )
+    if not (force or inactive):
+        _refuse_unchecked(check)
     if start_rig and scheme not in ("udp", "shm"):
         raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
-    if not inactive:
-        if not emulated:
-            test = for_a_machine(test, length, check, link, more)
-            more = machine_options(test, more)
-        elif test.interlock is not None:
-            told = as_told(test.interlock, more)
-            test = test if told is test.interlock else test.replaced(interlock=told)
-    if test.interlock is not None and test.interlock.deadline is not None:
-        more.setdefault("overrun", "trip")
-        more.setdefault("overrun_limit", test.interlock.deadline)
-    if start_rig:
-        more.setdefault("key", fresh_key())
+    if not inactive and not emulated:
+        test = for_a_machine(test, length, check, link, more)
+        more = machine_options(test, more)
+    elif not inactive:
+        test = _as_told(test, more)
     _pace(more, test, scheme, lock_step=lock_step, start_rig=start_rig, emulated=emulated)
     given = replace(
         _options(test, steps, link, lock_step, more, endless=seconds is None or open_end),
@@ -252,10 +235,45 @@ def prepare(  # noqa: PLR0913 - each is one decision
     )  # fmt: skip
 
 
+def _refuse_without_rig(test: object) -> None:
+    """Refuse what has no rig to be moved in real time."""
+    if isinstance(test, PseudoDynamicTest):
+        raise InputError(
+            "a pseudo-dynamic test has a model of its rig, without an actuator; in real time its scheme "
+            "moves a rig that `bondloop serve --protocol plain --clock` offers: "
+            "bondloop.external.run_pseudo_dynamic(test, seconds, RemoteRig('udp://...'))"
+        )
+    if not hasattr(test, "computer_tick"):
+        raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
+
+
+def _refuse_unchecked(check: Check) -> None:
+    """Refuse a test whose check has not passed."""
+    if not check.passed:
+        forced = ", force=True (--force) runs it all the same" if check.built else ""
+        raise InputError(
+            f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "
+            f"`bondloop check` tells more{forced}"
+        )
+
+
+def _as_told(test: HybridTest, more: Mapping[str, Any]) -> HybridTest:
+    """Return a test whose interlock has the deadline and the retreat of the loop's options."""
+    if test.interlock is None:
+        return test
+    told = as_told(test.interlock, more)
+    return test if told is test.interlock else test.replaced(interlock=told)
+
+
 def _pace(
     more: dict[str, Any], test: HybridTest, scheme: str, *, lock_step: bool, start_rig: bool, emulated: bool
 ) -> None:
     """Add the options that say how loop and rig keep step, where they were not given."""
+    if test.interlock is not None and test.interlock.deadline is not None:
+        more.setdefault("overrun", "trip")
+        more.setdefault("overrun_limit", test.interlock.deadline)
+    if start_rig:
+        more.setdefault("key", fresh_key())
     if scheme in ("udp", "shm") and not lock_step:
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
@@ -427,6 +445,19 @@ class Prepared:
         if further is not None and not loop.status().counts["stops"]:
             further += asked  # the loop had ended by itself: it was for who waits beside it
         wall = time.monotonic() - began
+        return self._run(loop, recorders, before, page.notes, wall, keep=keep)
+
+    def _run(
+        self,
+        loop: LoopProcess,
+        recorders: Recorders,
+        before: Status,
+        page_notes: Sequence[str],
+        wall: float,
+        *,
+        keep: bool,
+    ) -> Run:
+        """Return what was recorded of a loop that has ended, with what became of it."""
         recorders.finish()
         files = last_run(recorders.files)
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
@@ -444,7 +475,7 @@ class Prepared:
             "wall_seconds": wall,
             "notes": [
                 *self.in_force,
-                *page.notes,
+                *page_notes,
                 *(line for line in loop.said.splitlines() if line.strip()),
             ],
             "recording": "; ".join(recorders.troubles),

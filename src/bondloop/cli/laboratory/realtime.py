@@ -178,10 +178,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     lab = None if channels is None else read_channels(channels, None if inactive else test)
     link = (lab.link or None) if link is None and lab is not None and not rig else link
     own_rig = link is None if rig is None else rig
-    if forever and (seconds is not None or inactive):
-        raise InputError("--forever runs until it is stopped; leave --seconds and --inactive out")
-    if inactive and lock_step:
-        raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
+    _refuse_contradictions(forever, seconds, inactive, lock_step)
     with at_work("checking and building", as_json):
         made = prepare(
             test,
@@ -197,26 +194,20 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
             includes=include or [],
             force=force,
             inactive=inactive,
-            options={
-                "priority": priority,
-                "cpu": cpu,
-                "awake": awake,
-                "spin": 1e-6 * spin,
-                **{
-                    name: value
-                    for name, value in (
-                        ("overrun", "trip" if overrun is None and deadline is not None else overrun),
-                        ("overrun_limit", deadline),
-                        ("stale", stale),
-                        ("approach", approach),
-                        ("retreat", retreat),
-                        ("arm", arm or None),
-                        ("operator_loss", operator_loss),
-                        ("key", None if key_file is None else read_key(key_file)),
-                    )
-                    if value is not None
-                },
-            },
+            options=_given(
+                priority=priority,
+                cpu=cpu,
+                awake=awake,
+                spin=1e-6 * spin,
+                overrun="trip" if overrun is None and deadline is not None else overrun,
+                overrun_limit=deadline,
+                stale=stale,
+                approach=approach,
+                retreat=retreat,
+                arm=arm or None,
+                operator_loss=operator_loss,
+                key=None if key_file is None else read_key(key_file),
+            ),
         )
     if not as_json and not inactive:
         _tell_left_out(made.test)
@@ -227,9 +218,31 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         _watch(name, made, seconds, as_json)
         return
     path = run_file(out or Path("out") / name, "realtime.h5")
-    show = _live_line(as_json)
-    who = operator or user_name()
-    terminal = TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None)
+    run = _run(made, path, operator or user_name(), confirm or [], as_json)
+    if sys.stderr.isatty() and not as_json:
+        print(file=sys.stderr)
+    files = [Path(f) for f in run.record.attributes["files"]]
+    files += _figures(run, files) if figures and len(run.time) > 3 else []
+    _answer(name, run, files, as_json)
+    if not run.completed or run.record.attributes["samples_missing"]:
+        raise typer.Exit(1)
+
+
+def _refuse_contradictions(forever: bool, seconds: float | None, inactive: bool, lock_step: bool) -> None:
+    if forever and (seconds is not None or inactive):
+        raise InputError("--forever runs until it is stopped; leave --seconds and --inactive out")
+    if inactive and lock_step:
+        raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
+
+
+def _given(**options: object) -> dict[str, object]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _run(made: Prepared, path: Path, who: str, confirmed: list[str], as_json: bool) -> Run:
+    """Run it, with the pre-flight list and the keys at this terminal."""
+    terminal = TerminalList(who, confirmed, sys.stdin if sys.stdin.isatty() else None)
     with contextlib.ExitStack() as keys:
 
         def is_complete(preflight: Preflight) -> bool:
@@ -238,17 +251,10 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
                 _heed_keys(preflight.segment.name, keys)  # not before: the answers are typed there
             return complete
 
-        run = made.run(
-            record=path, live=show, started=None if as_json else _told(made, keys), operator=who,
-            preflight=is_complete,
+        return made.run(
+            record=path, live=_live_line(as_json), started=None if as_json else _told(made, keys),
+            operator=who, preflight=is_complete,
         )  # fmt: skip
-    if sys.stderr.isatty() and not as_json:
-        print(file=sys.stderr)
-    files = [Path(f) for f in run.record.attributes["files"]]
-    files += _figures(run, files) if figures and len(run.time) > 3 else []
-    _answer(name, run, files, as_json)
-    if not run.completed or run.record.attributes["samples_missing"]:
-        raise typer.Exit(1)
 
 
 def _tell_left_out(test: HybridTest) -> None:

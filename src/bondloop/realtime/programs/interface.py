@@ -223,110 +223,22 @@ def links_c(drivers: Sequence[str]) -> str:
 
 
 def _table(role: str, ends: Ends) -> str:
+    """Return the table of a tick: its arrays, and the `bl_interface` that names them."""
     tick, plan = ends.tick, Plan(ends.tick)
-    channels = [c.name for c in tick.channels]
-    parameters = [v.name for v in tick.parameters]
-    tables = len(tick.inputs) - len(ends.measured) if role == "computer" else 0
-
-    def index(names: list[str], name: str) -> int:
-        return names.index(name) if name in names else -1
-
-    shown = [index(channels, n) for n in ends.measured]
-    metadata = json.dumps(
-        {
-            "tick": tick.name,
-            "period": tick.period,
-            "channels": [
-                {"name": c.name, "unit": c.unit, "meaning": c.meaning.describe()} for c in tick.channels
-            ],
-            "parameters": parameters,
-            "ranges": {v.name: v.range.describe() for v in tick.parameters if v.range is not None},
-            "about_parameters": [about_parameter(tick, v) for v in tick.parameters],
-            "bounds": {n: b for n, b in tick.bounds.items() if math.isfinite(b)},
-            "commands": list(ends.commands),
-            "measured": list(ends.measured),
-            "tables": [v.name for v in tick.inputs[:tables]],
-            "signature": ends.signature,
-            **ends.about,
-        }
-    )
-    values = {
-        "initial": plan.initial().tolist(),
-        "values": list(tick.parameters.values()) or [0.0],
-        "parameter_least": [allowed(tick, v)[0] for v in tick.parameters],
-        "parameter_most": [allowed(tick, v)[1] for v in tick.parameters],
-        "safe": list(ends.safe),
-        "place_within": [ends.within] * len(ends.commands),
-        "command_rate": [ends.rate] * len(ends.commands),
-        "channel_bound": [tick.bounds.get(n, math.inf) for n in channels],
-    }
     once = f"{tick.name}_tick_once"
     lines = [f"extern int {once}(double *, const double *, const double *, double, double, double *);"]
-    lines += [f"static const double {role}_{n}[] = {{{_doubles(v)}}};" for n, v in values.items()]
-    texts_of = {
-        "parameter_names": parameters,
-        "parameter_units": [v.unit for v in tick.parameters],
-        "channel_names": channels,
-        "channel_units": [c.unit for c in tick.channels],
-        "input_names": [v.name for v in tick.inputs],
-        "input_units": [v.unit for v in tick.inputs],
-        "state_names": [v.name for v in tick.states],
-        "state_units": [v.unit for v in tick.states],
-        "command_names": ends.commands,
-        "measured_names": ends.measured,
-    }
-    for name, texts in texts_of.items():
+    for name, values in _values(ends, plan).items():
+        lines.append(f"static const double {role}_{name}[] = {{{_doubles(values)}}};")
+    for name, texts in _texts(ends).items():
         quoted = ", ".join(map(_quoted, texts)) or '""'
         lines.append(f"static const char *const {role}_{name}[] = {{{quoted}}};")
-    for name, numbers in (
-        ("command_at", ends.command_at),
-        ("measured_at", ends.measured_at),
-        ("measured_channel", shown),
-        *_places(ends).items(),
-    ):
-        lines.append(f"static const long {role}_{name}[] = {{{', '.join(str(n) for n in numbers) or '0'}}};")
-    units = [c.unit in ("m", "rad") for c in tick.channels]
-    flags = ", ".join(str(int(units[i])) for i in ends.command_at if role == "computer") or "0"
-    lines.append(f"static const int {role}_is_place[] = {{{flags}}};")
-    nonzero = ", ".join(str(int(v.range is not None and v.range.nonzero)) for v in tick.parameters) or "0"
-    lines.append(f"static const int {role}_parameter_nonzero[] = {{{nonzero}}};")
-    causes = ", ".join(str(_cause(c.meaning)) for c in tick.channels) or "0"
-    lines.append(f"static const int {role}_channel_cause[] = {{{causes}}};")
-    lines.append(f"static const char {role}_metadata[] = {{\n{_characters(metadata)}\n}};")
-    fields = {
-        "name": _quoted(tick.name),
-        "period": repr(float(tick.period)),
-        "tick_once": once,
-        "states": plan.size,
-        "inputs": len(tick.inputs),
-        "parameters": len(parameters),
-        "channels": len(channels),
-        "initial": f"{role}_initial",
-        "parameter_values": f"{role}_values",
-        "parameter_least": f"{role}_parameter_least",
-        "parameter_most": f"{role}_parameter_most",
-        "parameter_nonzero": f"{role}_parameter_nonzero",
-        "named_states": len(tick.states),
-        **{word: f"{role}_{word}" for word in texts_of},
-        "metadata": f"{role}_metadata",
-        "commands": len(ends.commands),
-        "measured": len(ends.measured),
-        "judged": len(ends.measured) - ends.recorded,
-        "command_at": f"{role}_command_at",
-        "measured_at": f"{role}_measured_at",
-        "signature": f"{ends.signature}u",
-        "tables": tables,
-        "safe": f"{role}_safe",
-        "measured_channel": f"{role}_measured_channel",
-        "channel_bound": f"{role}_channel_bound",
-        "channel_cause": f"{role}_channel_cause",
-        "interlock_cause": index(channels, CAUSE),
-        "interlock_trip": index(parameters, TRIP),
-        **{
-            word: f"{role}_{word}"
-            for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")
-        },
-    }
+    for kind, arrays in (("long", _indices(ends)), ("int", _flags(role, ends))):
+        for name, numbers in arrays.items():
+            listed = ", ".join(map(str, numbers)) or "0"
+            lines.append(f"static const {kind} {role}_{name}[] = {{{listed}}};")
+    metadata = _characters(json.dumps(_metadata(role, ends)))
+    lines.append(f"static const char {role}_metadata[] = {{\n{metadata}\n}};")
+    fields = _fields(role, ends, plan)
     stated = [] if role == "rig" else _stated(ends)
     if stated:
         rows = "".join(f"    {{{row}}},\n" for row in stated)
@@ -340,6 +252,126 @@ def _table(role: str, ends: Ends) -> str:
     lines.append(f"static const bl_interface {role}_interface = {{\n{rows}}};")
     lines.append(f"const bl_interface *const bl_{role} = &{role}_interface;\n")
     return "\n".join(lines)
+
+
+def _index(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else -1
+
+
+def _tables(role: str, ends: Ends) -> int:
+    """Return how many inputs are tabulated signals: the first ones of a computer's tick."""
+    return len(ends.tick.inputs) - len(ends.measured) if role == "computer" else 0
+
+
+def _metadata(role: str, ends: Ends) -> dict[str, object]:
+    """Return what the telemetry says of the tick."""
+    tick = ends.tick
+    return {
+        "tick": tick.name,
+        "period": tick.period,
+        "channels": [
+            {"name": c.name, "unit": c.unit, "meaning": c.meaning.describe()} for c in tick.channels
+        ],
+        "parameters": [v.name for v in tick.parameters],
+        "ranges": {v.name: v.range.describe() for v in tick.parameters if v.range is not None},
+        "about_parameters": [about_parameter(tick, v) for v in tick.parameters],
+        "bounds": {n: b for n, b in tick.bounds.items() if math.isfinite(b)},
+        "commands": list(ends.commands),
+        "measured": list(ends.measured),
+        "tables": [v.name for v in tick.inputs[: _tables(role, ends)]],
+        "signature": ends.signature,
+        **ends.about,
+    }
+
+
+def _values(ends: Ends, plan: Plan) -> dict[str, list[float]]:
+    tick = ends.tick
+    return {
+        "initial": plan.initial().tolist(),
+        "values": list(tick.parameters.values()) or [0.0],
+        "parameter_least": [allowed(tick, v)[0] for v in tick.parameters],
+        "parameter_most": [allowed(tick, v)[1] for v in tick.parameters],
+        "safe": list(ends.safe),
+        "place_within": [ends.within] * len(ends.commands),
+        "command_rate": [ends.rate] * len(ends.commands),
+        "channel_bound": [tick.bounds.get(c.name, math.inf) for c in tick.channels],
+    }
+
+
+def _texts(ends: Ends) -> dict[str, Sequence[str]]:
+    tick = ends.tick
+    return {
+        "parameter_names": [v.name for v in tick.parameters],
+        "parameter_units": [v.unit for v in tick.parameters],
+        "channel_names": [c.name for c in tick.channels],
+        "channel_units": [c.unit for c in tick.channels],
+        "input_names": [v.name for v in tick.inputs],
+        "input_units": [v.unit for v in tick.inputs],
+        "state_names": [v.name for v in tick.states],
+        "state_units": [v.unit for v in tick.states],
+        "command_names": ends.commands,
+        "measured_names": ends.measured,
+    }
+
+
+def _indices(ends: Ends) -> dict[str, Sequence[int]]:
+    channels = [c.name for c in ends.tick.channels]
+    return {
+        "command_at": ends.command_at,
+        "measured_at": ends.measured_at,
+        "measured_channel": [_index(channels, name) for name in ends.measured],
+        **_places(ends),
+    }
+
+
+def _flags(role: str, ends: Ends) -> dict[str, Sequence[int]]:
+    tick = ends.tick
+    is_place = [int(c.unit in ("m", "rad")) for c in tick.channels]
+    return {
+        "is_place": [is_place[i] for i in ends.command_at if role == "computer"],
+        "parameter_nonzero": [int(v.range is not None and v.range.nonzero) for v in tick.parameters],
+        "channel_cause": [_cause(c.meaning) for c in tick.channels],
+    }
+
+
+def _fields(role: str, ends: Ends, plan: Plan) -> dict[str, object]:
+    """Return the fields of `bl_interface`."""
+    tick = ends.tick
+    own = {
+        word: f"{role}_{word}"
+        for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")
+    }
+    return {
+        "name": _quoted(tick.name),
+        "period": repr(float(tick.period)),
+        "tick_once": f"{tick.name}_tick_once",
+        "states": plan.size,
+        "inputs": len(tick.inputs),
+        "parameters": len(tick.parameters),
+        "channels": len(tick.channels),
+        "initial": f"{role}_initial",
+        "parameter_values": f"{role}_values",
+        "parameter_least": f"{role}_parameter_least",
+        "parameter_most": f"{role}_parameter_most",
+        "parameter_nonzero": f"{role}_parameter_nonzero",
+        "named_states": len(tick.states),
+        **{word: f"{role}_{word}" for word in _texts(ends)},
+        "metadata": f"{role}_metadata",
+        "commands": len(ends.commands),
+        "measured": len(ends.measured),
+        "judged": len(ends.measured) - ends.recorded,
+        "command_at": f"{role}_command_at",
+        "measured_at": f"{role}_measured_at",
+        "signature": f"{ends.signature}u",
+        "tables": _tables(role, ends),
+        "safe": f"{role}_safe",
+        "measured_channel": f"{role}_measured_channel",
+        "channel_bound": f"{role}_channel_bound",
+        "channel_cause": f"{role}_channel_cause",
+        "interlock_cause": _index([c.name for c in tick.channels], CAUSE),
+        "interlock_trip": _index([v.name for v in tick.parameters], TRIP),
+        **own,
+    }
 
 
 def _places(ends: Ends) -> dict[str, list[int]]:
@@ -374,13 +406,10 @@ def _stated(ends: Ends) -> list[str]:
     wanted = _places(ends)["place_channel"]
     count = len(ends.commands)
 
-    def at(names: Sequence[str], name: str) -> int:
-        return names.index(name) if name in names else -1
-
     def row(cause: Cause, most: float, word: str = "", **more: int) -> str:
         values = dict.fromkeys(("command", "measured", "velocity", "state", "other", "channel", "share"), -1)
         limit = f"{INTERLOCK}.limits.{word}"
-        values |= {"parameter": at(parameters, limit), "held": at(states, f"{limit}.now"), **more}
+        values |= {"parameter": _index(parameters, limit), "held": _index(states, f"{limit}.now"), **more}
         return ", ".join(
             [f".cause = {int(cause)}", f".most = {most!r}", *(f".{n} = {v}" for n, v in values.items())]
         )
@@ -388,7 +417,7 @@ def _stated(ends: Ends) -> list[str]:
     rows = []
     for i in range(count):
         label = f"[{i}]" if count > 1 else ""
-        sensed = {word: at(ends.measured, f"measured.{word}{label}") for word in _WATCHED}
+        sensed = {word: _index(ends.measured, f"measured.{word}{label}") for word in _WATCHED}
         for word, cause in _WATCHED.items():
             limit = getattr(interlock.limits, word)
             if limit is not None:
@@ -416,7 +445,7 @@ def _stated(ends: Ends) -> list[str]:
                     command=i,
                     measured=sensed["displacement"],
                     channel=wanted[i],
-                    share=at(channels, DISPLACEMENT_SWITCH),
+                    share=_index(channels, DISPLACEMENT_SWITCH),
                 )
             )
         if interlock.power is not None:
