@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bondloop.description.channel_entries import plain_unit
 from bondloop.realtime.channels.packet import size_of
 from bondloop.realtime.channels.sheet import factor_of, shown_number
 from bondloop.units import is_of_kind
@@ -105,6 +106,7 @@ def check_feedback(
 
 
 def _same_kind(one: str, other: str) -> bool:
+    one, other = plain_unit(one), plain_unit(other)
     return is_of_kind(f"1 {one}", other) if one and other else one == other
 
 

@@ -18,17 +18,7 @@ from bondloop.description.channel_checks import (
     plain_place,
     word_fault,
 )
-from bondloop.description.channel_entries import (
-    CHANNEL,
-    FAULT,
-    FILE,
-    LINES,
-    PACKET,
-    PREFLIGHT,
-    SIDE,
-    ZEROING,
-    Entries,
-)
+from bondloop.description.channel_entries import FILE, plain_unit
 from bondloop.description.packet_entries import read_packet
 from bondloop.errors import BondloopError, InputError
 from bondloop.realtime.channels import Calibration, Channels, ControllerFault, LabChannel, Zeroing
@@ -127,23 +117,18 @@ class _FileReader:
         self.unread: set[Any] = set()  # names of channels that are there, but wrong; FAILED: of some without
 
     def read(self, document: Mapping[str, object], text: str) -> Channels:
-        entries = FILE.read(self.reader, document, ())
-        rows = self._rows(entries, "channel", CHANNEL)
+        entries = FILE.read(self.reader, document)
+        rows = _rows(entries, "channel")
         placed = [(place, c) for place, row in rows if (c := self._channel(row, place)) is not None]
         channels = [c for _, c in placed]
         self._duplicates(rows)
-        lines = LINES.read(self.reader, entries.get("lines") or {}, ("lines",))
-        listed = (
-            PREFLIGHT.read(self.reader, entries["preflight"], ("preflight",))
-            if "preflight" in entries
-            else {}
-        )
+        lines, listed, packet = (_table(entries, word) for word in ("lines", "preflight", "packet"))
         items = listed.get("items", FAILED)
-        found = [(p, f) for p, row in self._rows(entries, "fault", FAULT) if (f := self._fault(row, p))]
+        found = [(p, f) for p, row in _rows(entries, "fault") if (f := self._fault(row, p))]
         faults = [f for _, f in found]
         zeroings = [
             (place, Zeroing(**{**row, "undo": row.get("undo", False)}))
-            for place, row in self._rows(entries, "zeroing", ZEROING)
+            for place, row in _rows(entries, "zeroing")
             if len([v for v in row.values() if v is not FAILED]) >= 5
         ]
         check_feedback(self.reader, placed, rows)
@@ -152,7 +137,7 @@ class _FileReader:
         if str(entries.get("link")).strip().lower().startswith("nidaqmx:"):
             check_nidaqmx(self.reader, rows, sound, found)
         check_zeroings(self.reader, zeroings, rows)
-        packet = read_packet(self.reader, entries.get("packet"), placed, faults)
+        layout = read_packet(self.reader, packet, placed, faults)
         self.places = {c.name: place for place, c in placed}
         self.unread = {row.get("name", FAILED) for _, row in rows} - self.places.keys()
         if not channels and not self.reader.faults:
@@ -161,21 +146,12 @@ class _FileReader:
             tuple(channels),
             link=entries.get("link", ""),
             faults=tuple(faults),
-            packet=packet,
+            packet=layout,
             zeroings=tuple(z for _, z in zeroings),
             preflight=() if items is FAILED else tuple(items),
             text=text,
             **{word: str(lines.get(word, "")) for word in ("stop", "beat", "enable")},
         )
-
-    def _rows(
-        self, entries: Mapping[str, object], key: str, known: Entries
-    ) -> list[tuple[Place, dict[str, Any]]]:
-        rows = entries.get(key) or []
-        if not isinstance(rows, list):
-            self.reader.fault((key,), f"expected tables with the header [[{key}]]")
-            return []
-        return [((key, i), known.read(self.reader, row, (key, i))) for i, row in enumerate(rows)]
 
     def _duplicates(self, rows: Sequence[tuple[Place, Mapping[str, object]]]) -> None:
         """Names are there once; so are physical channels, each way."""
@@ -203,7 +179,7 @@ class _FileReader:
             return None
         before = len(self.reader.faults)
         is_output = row["direction"] == "output"
-        unit, raw = row["unit"], row.get("raw", "V" if "type" not in row else "")
+        unit, raw = plain_unit(row["unit"]), plain_unit(row.get("raw", "V" if "type" not in row else "1"))
         inside = _Numbers(self.reader, place, row)
         calibration = self._calibration(row, place, unit, raw)
         ends = type_range(row["type"]) if "type" in row else (-math.inf, math.inf)
@@ -284,6 +260,17 @@ class _FileReader:
         return ControllerFault(**{**row, "channel": str(row["channel"])})
 
 
+def _rows(entries: Mapping[str, Any], key: str) -> list[tuple[Place, dict[str, Any]]]:
+    """Return the tables of a list, with their places, but for those that are none."""
+    rows = entries.get(key, [])
+    return [] if rows is FAILED else [((key, i), row) for i, row in enumerate(rows) if row is not FAILED]
+
+
+def _table(entries: Mapping[str, Any], key: str) -> dict[str, Any]:
+    table: Any = entries.get(key, FAILED)
+    return {} if table is FAILED else table
+
+
 def _si_factor(unit: str) -> float:
     return quantity(f"1 {unit}") if unit else 1.0
 
@@ -361,17 +348,5 @@ def channels_schema() -> dict[str, Any]:
     >>> channels_schema()["title"]
     'bondloop channels'
     """
-    side = SIDE.schema()
-    packet = PACKET.schema()
-    packet["properties"] |= {"send": side, "receive": side}
-    document = FILE.schema()
-    document["properties"] |= {
-        "channel": {"type": "array", "items": CHANNEL.schema()},
-        "lines": LINES.schema(),
-        "preflight": PREFLIGHT.schema(),
-        "fault": {"type": "array", "items": FAULT.schema()},
-        "packet": packet,
-        "zeroing": {"type": "array", "items": ZEROING.schema()},
-    }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "bondloop channels"}
-    return {**head, **document}
+    return {**FILE.schema, **head}

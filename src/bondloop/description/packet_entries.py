@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bondloop.data.restoring import FAILED, Place, Reader
-from bondloop.description.channel_entries import FIELD, PACKET, SIDE
 from bondloop.realtime.channels import ControllerFault, LabChannel, Packet, PacketField, PacketSide
 from bondloop.realtime.channels.packet import MOST_BYTES, TYPES, size_of, type_range
 
@@ -19,7 +18,7 @@ _CHECKS = {"crc16": "uint16", "crc32": "uint32"}
 
 def read_packet(
     reader: Reader,
-    table: object,
+    entries: Mapping[str, Any],
     channels: Sequence[tuple[Place, LabChannel]],
     faults: Sequence[ControllerFault],
 ) -> Packet:
@@ -29,14 +28,13 @@ def read_packet(
     ----------
     reader
         Who notes what is wrong.
-    table
-        The entry ``packet``; None: there is none.
+    entries
+        The table ``packet``; nothing where there is none.
     channels, faults
         Those of the file, which have fields of the packets; channels with their places.
     """
-    if table is None or table is FAILED:
+    if not entries:
         return Packet()
-    entries = PACKET.read(reader, table, ("packet",))
     sides = {
         way: _side(reader, entries[way], way, channels, faults)
         for way in ("send", "receive")
@@ -56,22 +54,20 @@ def read_packet(
 
 def _side(
     reader: Reader,
-    table: object,
+    entries: Mapping[str, Any],
     way: str,
     channels: Sequence[tuple[Place, LabChannel]],
     faults: Sequence[ControllerFault],
 ) -> PacketSide | None:
     place: Place = ("packet", way)
-    entries = SIDE.read(reader, table, place)
     bytes_ = entries.get("bytes", FAILED)
     if bytes_ is FAILED:
         return None
     if not 1 <= bytes_ <= MOST_BYTES:
         reader.fault((*place, "bytes"), f"expected 1 to {MOST_BYTES} bytes; found {bytes_}")
         return None
-    rows = entries.get("fields") or []
-    if not isinstance(rows, list):
-        reader.fault((*place, "fields"), "expected a list of tables")
+    rows = entries.get("fields", [])
+    if rows is FAILED:
         return None
     fields = [f for i, row in enumerate(rows) if (f := _field(reader, row, way, (*place, "fields", i)))]
     for role in {f.role for f in fields if f.role != "constant"}:
@@ -112,10 +108,10 @@ def _byte(channel: str) -> int | None:
     return int(channel) if channel.isascii() and channel.isdigit() else None
 
 
-def _field(reader: Reader, row: object, way: str, place: Place) -> PacketField | None:
-    entries = FIELD.read(reader, row, place)
+def _field(reader: Reader, entries: Any, way: str, place: Place) -> PacketField | None:
     if (
-        any(entries.get(word, FAILED) is FAILED for word in ("is", "at", "type"))
+        entries is FAILED
+        or any(entries.get(word, FAILED) is FAILED for word in ("is", "at", "type"))
         or FAILED in entries.values()
     ):
         return None
@@ -129,7 +125,7 @@ def _field(reader: Reader, row: object, way: str, place: Place) -> PacketField |
     elif (role == "constant") != ("value" in entries):
         reader.fault(place, "a constant has a value, and nothing else has one")
     elif role == "constant" and not _fits(float(entries["value"]), kind):
-        reader.fault((*place, "value"), f"{entries['value']} does not fit into {kind}")
+        reader.fault((*place, "value"), f"{entries['value']:g} does not fit into {kind}")
     else:
         # What the field holds is what the controller's is compared with: 0.1 is another number as a float32.
         value = struct.unpack(f"<{TYPES[kind]}", struct.pack(f"<{TYPES[kind]}", _number(entries, kind)))[0]
