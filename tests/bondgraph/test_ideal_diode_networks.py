@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import C, Diode, I, Model, One, R, Sf
 from bondloop.compile import Runner
+from bondloop.compile.policy import POLICY
 from bondloop.errors import InputError, SolveError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.program.signals import Sine
@@ -223,8 +225,8 @@ def test_a_search_in_loops_over_many_statements_is_the_same(monkeypatch, tmp_pat
     system = behind_a_coil(1e-2, C(capacitance=1e-3), R(resistance=20.0))
     tick = Simulation({"b": system}, excitation={"v": Sine(PEAK, 50.0)}, rate=20000.0).tick
     plain = Runner(tick, "c").run(500)
-    monkeypatch.setattr("bondloop.compile.c_body.MANY", 0)
-    monkeypatch.setattr("bondloop.compile.c_groups.LEAST", least)
+    changed = replace(POLICY, grouped_from=0, smallest_group=least)
+    monkeypatch.setattr("bondloop.compile.policy.POLICY", changed)
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
     grouped = Runner(tick, "c").run(500)
     for name, values in plain.channels.items():

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from bondloop.compile import Runner, write_c
 from bondloop.compile.library import CBackend
+from bondloop.compile.policy import POLICY
 from bondloop.compile.py_writer import PythonBackend
 from bondloop.compile.toolchain import compiler
 from bondloop.program.expr import Const, Op, Var, function, select, substitute
@@ -34,8 +36,8 @@ DRAWN = settings(
 def sizes(many, least):
     """Other sizes from which on statements are put together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bondloop.compile.c_body.MANY", many)
-        patch.setattr("bondloop.compile.c_groups.LEAST", least)
+        changed = replace(POLICY, grouped_from=many, smallest_group=least)
+        patch.setattr("bondloop.compile.policy.POLICY", changed)
         yield
 
 

@@ -13,6 +13,7 @@ from bondloop.compile.batch import Batch
 from bondloop.compile.c_lanes import lane_obstacle
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.plan import BEYOND, WORST
+from bondloop.compile.policy import CodePolicy
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
@@ -106,7 +107,7 @@ def test_what_is_wanted_alone_is_the_same(monkeypatch):
     tick = wagg_three_mass.test().tick
     values = 1 + 0.1 * np.random.default_rng(3).standard_normal((21, 1))
     whole = Batch(tick, ["rig.transfer.mass.mass"]).run(values, 300)
-    monkeypatch.setattr("bondloop.compile.batch.MOST_BYTES", 2000)
+    monkeypatch.setattr("bondloop.compile.policy.POLICY", CodePolicy(batch_bytes=2000))
     name = "controller.K_r.integral"
     few = Batch(tick, ["rig.transfer.mass.mass"], wanted=[name])
     assert len(few._rest.states) < len(tick.states)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile import Runner, write_c
-from bondloop.compile.same_form import same_form
+from bondloop.compile.runner import same_form
 from bondloop.control import AdaptiveModelBased, LeadCompensation, OuterLoop, PolynomialPrediction
 from bondloop.control.base import Measured
 from bondloop.errors import InputError

@@ -1,5 +1,6 @@
 """Studies that are ended early: what was computed is kept, and gone on with, each test once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile import batch as batches
-from bondloop.compile.batch import FIRST_PACKS, Batch, processor_lanes
+from bondloop.compile.batch import Batch, processor_lanes
+from bondloop.compile.policy import POLICY
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Var
@@ -76,7 +78,7 @@ def test_what_was_computed_is_kept_and_gone_on_with(two_actuators, tmp_path, err
     with pytest.raises(type(error)) as raised:
         study(two_actuators, 320, keep=path, progress=Ends(6, error))
     numbers = pq.read_table(parts)["test"].to_pylist()
-    assert FIRST_PACKS * processor_lanes()[0] <= len(numbers) < 320
+    assert POLICY.first_packs * processor_lanes()[0] <= len(numbers) < 320
     assert not path.exists()
     sentence = f"{len(numbers)} of 320 tests are kept in {parts}; --resume goes on from there"
     if isinstance(error, BondloopError):
@@ -116,7 +118,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
     try:
         with pytest.raises(
             BondloopError,
-            match=rf"cannot be written: .*; {FIRST_PACKS * processor_lanes()[0]} of 320 tests are kept in",
+            match=rf"cannot be written: .*; {POLICY.first_packs * processor_lanes()[0]} of 320 tests are kept in",
         ) as raised:
             study(two_actuators, 320, keep=path)
     finally:
@@ -214,7 +216,7 @@ def test_blocks_are_all_tests_in_their_order(count, seconds):
     blocks = list(batch.blocks(values, 20, jobs=1, seconds=seconds))
     whole = batch.run(values, 20, jobs=1)
     np.testing.assert_array_equal(np.concatenate([b.states for b in blocks]), whole.states)
-    assert len(blocks) == 1 or len(blocks[0].states) == FIRST_PACKS * batch.width
+    assert len(blocks) == 1 or len(blocks[0].states) == POLICY.first_packs * batch.width
 
 
 class Card:
@@ -244,7 +246,8 @@ def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_p
         found["error"], sample(test, varied, 100, ("error",), seconds=0.1, backend="lanes")["error"]
     )
     batch = Batch(test.tick, [MASS])
-    monkeypatch.setattr(batches, "MOST_ON_A_CARD", 8 * 40 * batch._plan.size)
+    changed = replace(POLICY, card_bytes=8 * 40 * batch._plan.size)
+    monkeypatch.setattr("bondloop.compile.policy.POLICY", changed)
     told = []
     batch.run(found.values, 20, progress=lambda done, wanted: told.append((done, wanted)))
     assert batch._cuda.blocks == [40, 40, 20]

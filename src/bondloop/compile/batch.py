@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bondloop.compile import policy
 from bondloop.compile.backend import Ends
 from bondloop.compile.c_lanes import lane_obstacle, write_lanes
 from bondloop.compile.cuda import CudaBatch, gpu_obstacle
@@ -38,15 +39,6 @@ BATCHES = ("auto", "cuda", "lanes", "one by one")
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Tests in a pack: powers of two."""
-
-MOST_BYTES, MOST_ON_A_CARD = 2**22, 2**27
-"""Of the states of tests that run at a time: a processor needs no more to be busy, a card is to be full."""
-
-FIRST_PACKS, GROWTH = 4, 8.0
-"""Packs for each thread in the first block, which measures, and by how much the next may be larger."""
-
-SHARE_SECONDS = 0.1
-"""How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -253,11 +245,11 @@ class Batch:
             self._cuda.kernel_seconds = 0.0
         threads = jobs or os.cpu_count() or 1
         shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
-        room = MOST_BYTES if self._cuda is None else MOST_ON_A_CARD
+        room = policy.POLICY.batch_bytes if self._cuda is None else policy.POLICY.card_bytes
         # Of a large tick as many as keep every thread busy.
         tests, most = len(table), max(self.width * threads, room // (8 * self._plan.size))
         few = self._cuda is None and seconds < math.inf
-        at, size = 0, min(most, FIRST_PACKS * self.width * threads) if few else most
+        at, size = 0, min(most, policy.POLICY.first_packs * self.width * threads) if few else most
         while at < tests or not tests:
             part = slice(at, min(tests, at + size))
             states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
@@ -363,7 +355,10 @@ class Batch:
                 wall = time.perf_counter() - began
                 done += end - at
                 at = end
-                n = max(1, int(min(SHARE_SECONDS / max(wall, 1e-6), 20.0) * (n // self.width))) * self.width
+                n = (
+                    max(1, int(min(policy.POLICY.share_seconds / max(wall, 1e-6), 20.0) * (n // self.width)))
+                    * self.width
+                )
 
         if jobs == 1:
             for first, last in places:
@@ -376,7 +371,7 @@ class Batch:
             try:
                 left = set(futures)
                 while left:
-                    ended, left = wait(left, timeout=SHARE_SECONDS, return_when=FIRST_COMPLETED)
+                    ended, left = wait(left, timeout=policy.POLICY.share_seconds, return_when=FIRST_COMPLETED)
                     for future in ended:
                         future.result()
                     if progress is not None:
@@ -396,7 +391,7 @@ def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) ->
     ... )
     (400, 800, 8)
     """
-    wanted = tests * min(seconds / max(wall, 1e-9), GROWTH)
+    wanted = tests * min(seconds / max(wall, 1e-9), policy.POLICY.growth)
     return max(whole, min(most, int(wanted) // whole * whole))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondloop.compile.c_groups import MANY, MANY_AROUND_ARRAYS, CGroups, Group
+from bondloop.compile import policy
+from bondloop.compile.c_groups import CGroups, Group
 from bondloop.compile.c_newton import newton_lines
-from bondloop.compile.c_products import LONG, CProducts
+from bondloop.compile.c_products import CProducts
 from bondloop.compile.c_text import CTables, CText
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
@@ -15,9 +16,6 @@ from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, every, reads, statements
 
 __all__ = ["CBody"]
-
-NAMED = 64
-"""Most results of a product that get names of their own; of more, each stays an element of the array."""
 
 
 class CBody:
@@ -40,7 +38,9 @@ class CBody:
         self._counted = 0
         self._groups: CGroups | None = None
         arrays = any(isinstance(s, Product) and self._is_array(s) for s in every(plan.tick.steps))
-        if statements(plan.tick.steps) > (MANY_AROUND_ARRAYS if arrays else MANY):
+        if statements(plan.tick.steps) > (
+            policy.POLICY.grouped_around_arrays if arrays else policy.POLICY.grouped_from
+        ):
             self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
 
     def _fix(self, varied: Sequence[Var]) -> None:
@@ -144,7 +144,7 @@ class CBody:
         for i in range(1, len(step.pairs) + 1):
             if i < len(step.pairs) and self._follows(step.pairs[i - 1], step.pairs[i]):
                 continue
-            if i - first >= LONG:
+            if i - first >= policy.POLICY.band_rows:
                 runs.append(range(first, i))
             first = i
         return runs
@@ -201,7 +201,7 @@ class CBody:
 
     @staticmethod
     def _is_array(step: Product) -> bool:
-        return len(step.targets) > NAMED and not is_tiny(step)
+        return len(step.targets) > policy.POLICY.named_results and not is_tiny(step)
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")

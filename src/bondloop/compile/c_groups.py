@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.compile import policy
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Product, Repeat, Step, Update, every, reads
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.compile.c_text import CTables, CText
     from bondloop.compile.plan import Plan
 
-__all__ = ["MANY", "MANY_AROUND_ARRAYS", "CGroups", "Group"]
+__all__ = ["CGroups", "Group"]
 
 STATES, PARAMETERS = "((double *)s)", "((const double *)p)"
 
@@ -203,16 +204,6 @@ def _sum(first: int, step: int) -> str:
 # number from the same numbers as before, so that no bit of a result changes.
 
 
-MANY = 3000
-"""Statements of a tick beyond which they are put together. Fewer are faster one by one (2.6 times at 1,000,
-1.5 times at 3,000, not at 9,000), and compiled in 3 s at most; that grows with the square of their number."""
-
-MANY_AROUND_ARRAYS = 500
-"""The same where products give arrays: statements for one element each are slower than loops over them."""
-
-LEAST = 16
-"""Statements that make a group, at the least; fewer are written one by one."""
-
 CELLS = "cells"
 """The array that holds what statements compute and groups need."""
 
@@ -365,7 +356,7 @@ def _levels(
     for n in sorted({*singles, *alike}):
         left = singles.get(n, [])
         for assigns, leaves in alike.get(n, {}).values():
-            if len(assigns) >= LEAST:
+            if len(assigns) >= policy.POLICY.smallest_group:
                 yield Group(assigns, leaves)
             else:
                 left += assigns
@@ -389,7 +380,7 @@ def _updated(
     step: Update, arrays: MutableMapping[Var, Hashable], fixed: Collection[Var]
 ) -> Iterator[Group | list[Step]]:
     """All at once: what needs another state's old value, or has it needed, waits in a variable of its own."""
-    if len(step.pairs) < LEAST:
+    if len(step.pairs) < policy.POLICY.smallest_group:
         yield [step]
         return
     changed = {v for v, _ in step.pairs}
@@ -413,7 +404,7 @@ def _updated(
         else:
             _join(alike, Assign(v, e), shape, [arrays.get(u, u) for u in shape[1] if isinstance(u, Var)])
     for assigns, leaves in alike.values():
-        if len(assigns) >= LEAST:
+        if len(assigns) >= policy.POLICY.smallest_group:
             yield Group(assigns, leaves, updates=True)
         else:
             left += [(a.target, a.expr) for a in assigns]

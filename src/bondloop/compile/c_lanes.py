@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bondloop.compile import policy
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
 from bondloop.compile.c_text import REFUSAL, CText
@@ -27,14 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["lane_obstacle", "write_lanes"]
 
-MOST = 3000
-"""Statements of a tick beyond which its tests are run one by one: such a tick has vectors of its own."""
-
 
 def lane_obstacle(tick: Tick) -> str:
     """Return why the tests of a tick cannot run side by side; "" if they can."""
-    if statements(tick.steps) > MOST:
-        return f"it has more than {MOST} statements"
+    if statements(tick.steps) > policy.POLICY.side_by_side:
+        return f"it has more than {policy.POLICY.side_by_side} statements"
     for step in every(tick.steps):
         if step.sought and delays(step.inner):
             return "a delay line stands in a search for modes"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bondloop.compile import policy
 from bondloop.compile.plan import Plan, Sparse, dotted, sparse
 from bondloop.program.expr import Expr, Var
 from bondloop.program.factored import LANES, Factored, Triangle
@@ -22,17 +23,7 @@ if TYPE_CHECKING:
     Table = Callable[[str, ArrayLike, str], str]
     from bondloop.compile.plan import Sparse
 
-__all__ = ["LONG", "CProducts", "bands"]
-
-MANY = 64
-"""Elements of one array that are copied by a loop, at the least."""
-
-TERMS = 16
-"""Most terms of a sum in one loop; longer sums go on in a second one."""
-
-COLUMNS = 4
-"""Columns of a dense matrix that are added in one pass over the result, in their order: with one a pass, it
-is read and written four times as often, which took a third of a product's time."""
+__all__ = ["CProducts", "bands"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,9 @@ class CProducts:
             place = self._lies(e)
             if place is not None:
                 arrays.setdefault(place[0], []).append((k, place[1]))
-        arrays = {array: pairs for array, pairs in arrays.items() if len(pairs) >= MANY}
+        arrays = {
+            array: pairs for array, pairs in arrays.items() if len(pairs) >= policy.POLICY.copied_elements
+        }
         if not arrays:
             entries = ", ".join(self.text.full(e) for e in sources)
             return [f"const {self.kind} x[{len(sources)}] = {{{entries}}};"]
@@ -162,7 +155,7 @@ class CProducts:
             if place is None or place != self._offsets.get(sources[0], -1) + k:  # type: ignore[call-overload]
                 break
             count += 1
-        return count if count >= LONG else 0
+        return count if count >= policy.POLICY.band_rows else 0
 
     def _table(self, what: str, values: ArrayLike, kind: str = "double") -> str:
         return self.tables.add(kind, f"{what}_{self._count}", values)
@@ -175,11 +168,11 @@ class CProducts:
         ]
         here = f"{result}[{band.first} + i]" if band.first else f"{result}[i]"
         lines = []
-        for k in range(0, max(1, len(terms)), TERMS):
+        for k in range(0, max(1, len(terms)), policy.POLICY.terms):
             before = f"{here} + " if k else ""
             lines += [
                 f"for (int i = 0; i < {band.rows}; ++i)",
-                f"    {here} = {before}{' + '.join(terms[k : k + TERMS]) or '0.0'};",
+                f"    {here} = {before}{' + '.join(terms[k : k + policy.POLICY.terms]) or '0.0'};",
             ]
         return lines
 
@@ -200,14 +193,14 @@ class CProducts:
         table = self._table("matrix", dense.T)
         lines = []
         for name, first, count in source.pieces(m):
-            whole = count - count % COLUMNS
+            whole = count - count % policy.POLICY.columns
             if whole:
                 terms = [
                     f"{table}[{first + c} + j][i]*{name}[{c} + j]".replace("[0 + j]", "[j]")
-                    for c in range(COLUMNS)
+                    for c in range(policy.POLICY.columns)
                 ]
                 lines += [
-                    f"for (int j = 0; j < {whole}; j += {COLUMNS})",
+                    f"for (int j = 0; j < {whole}; j += {policy.POLICY.columns})",
                     f"    for (int i = 0; i < {n}; ++i)",
                     f"        {result}[i] = {result}[i] + {' + '.join(terms)};",
                 ]
@@ -351,10 +344,6 @@ def _blocks(triangle: Triangle, table: Table, side: str, *, backwards: bool) -> 
 # straight through memory.
 
 
-LONG = 8
-"""Rows that a band has on average, at the least; shorter ones gain nothing over compressed rows."""
-
-
 @dataclass(frozen=True)
 class Band:
     """Consecutive rows with the same pattern.
@@ -403,7 +392,7 @@ def bands(few: Sparse) -> list[Band] | None:
             continue
         groups.append((first, i - first, steps or [0] * len(rows[first])))
         first, steps = i, None
-        if len(groups) * LONG > n:
+        if len(groups) * policy.POLICY.band_rows > n:
             return None
     return [_band(few, first, count, steps) for first, count, steps in groups]
 

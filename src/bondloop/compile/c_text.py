@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.compile import policy
 from bondloop.program.expr import Call
 from bondloop.program.expression_text import Text
 
@@ -84,12 +85,6 @@ class CText(Text):
 # itself has them written out.
 
 
-LARGE = 10_000
-"""Entries of all tables beyond which they are handed over."""
-
-SMALL = 64
-"""Entries of a table that is always written out, at the most."""
-
 KINDS = {"double": np.float64, "int": np.int32}
 
 
@@ -126,7 +121,11 @@ class CTables:
         table = np.ascontiguousarray(values, dtype=KINDS[kind])
         if not table.size:  # C has no empty arrays
             table = np.zeros(1, KINDS[kind])
-        key = (kind, table.shape, _digest(table) if table.size > SMALL else table.tobytes())
+        key = (
+            kind,
+            table.shape,
+            _digest(table) if table.size > policy.POLICY.table_in_text else table.tobytes(),
+        )
         if key not in self._names:
             name = f"{self.prefix}_{what}"
             while name in self._tables:
@@ -151,8 +150,8 @@ class CTables:
 
     def apart(self) -> Numbers | None:
         """Return the large tables as they are handed over; None where all are small."""
-        large = {n: t for n, t in self._tables.items() if t[1].size > SMALL}
-        if sum(table.size for _, table in large.values()) <= LARGE:
+        large = {n: t for n, t in self._tables.items() if t[1].size > policy.POLICY.table_in_text}
+        if sum(table.size for _, table in large.values()) <= policy.POLICY.tables_apart:
             return None
         arrays: dict[str, list[NDArray[np.number]]] = {kind: [] for kind in KINDS}
         places: dict[str, int] = dict.fromkeys(KINDS, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.compile import policy
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
 from bondloop.compile.c_text import REFUSAL
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
 __all__ = ["write_c", "write_c_apart", "write_c_sized"]
-
-LARGE = 400
-"""Lines of a tick beyond which it is not copied into the run loop: gcc's time grows faster than the tick."""
-
-REGISTERS = 100
-"""States beyond which a run works on them where they lie; copies of fewer end up in registers."""
 
 
 def write_c(tick: Tick) -> str:
@@ -85,10 +80,10 @@ def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbe
     plan = Plan(tick)
     body = CBody(plan)
     lines = body.write()
-    large = len(lines) > LARGE
+    large = len(lines) > policy.POLICY.inlined_lines
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
     numbers = body.tables.apart() if apart else None
-    fill = _Filler(plan, large or plan.scalars > REGISTERS, body.cells, numbers)
+    fill = _Filler(plan, large or plan.scalars > policy.POLICY.states_in_registers, body.cells, numbers)
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",

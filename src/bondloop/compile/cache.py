@@ -4,7 +4,7 @@ A library that is loaded can do all that its user can. So the folder belongs to 
 file in it is the user's own and nobody else's to write, and its content is what was built: its SHA-256 is
 noted beside it when it is kept, and compared each time it is taken.
 
-The folder does not grow for ever: beyond `MOST_BYTES` what was used longest ago is removed.
+The folder does not grow for ever: beyond `CodePolicy.library_bytes` what was used longest ago is removed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from bondloop.compile import policy
 from bondloop.errors import CompileError
 
-__all__ = ["MOST_BYTES", "intact", "keep", "private", "trimmed"]
+__all__ = ["intact", "keep", "private", "trimmed"]
 
-MOST_BYTES = 512 * 2**20
-"""Of all that is kept; some ten thousand libraries."""
-
-OFTEN = 100
-"""Files that are kept between two looks at how much there is."""
-
-_since_look = OFTEN
+_since_look = policy.POLICY.library_interval
 
 NOTE = ".sha256"
 """Ending of the file beside a library that says what is in it."""
@@ -109,12 +104,12 @@ def keep(built: Path, file: Path) -> None:
         built.replace(file)
     global _since_look  # noqa: PLW0603 - one count for the process
     _since_look += 1
-    if _since_look >= OFTEN:
+    if _since_look >= policy.POLICY.library_interval:
         _since_look = 0
         trimmed(file.parent)
 
 
-def trimmed(folder: Path, most: int = MOST_BYTES) -> int:
+def trimmed(folder: Path, most: int = policy.POLICY.library_bytes) -> int:
     """Remove what was used longest ago, down to half of the bound, where there is more; return how many.
 
     A library that a process has loaded stays loaded. Scratch folders of builds are left to their builders.

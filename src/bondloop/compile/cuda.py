@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bondloop.compile import policy
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
 from bondloop.compile.c_lanes import LOOP_CODES
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
 __all__ = ["CudaBatch", "Device", "device", "gpu_obstacle", "write_cuda"]
-
-BLOCK = 128
-"""Threads in a block."""
-
-FIRST_STEPS, LAUNCH_SECONDS = 500, 0.5
-"""Ticks of the first launch, and how long later ones may take: between them progress is shown."""
 
 
 class CudaBatch:
@@ -99,7 +94,7 @@ class CudaBatch:
         ended = kernels.array(stops)
         inputs = kernels.array(rows if rows is not None else 8)
         width = len(self._tick.inputs)
-        first, chunk = 0, FIRST_STEPS
+        first, chunk = 0, policy.POLICY.first_steps
         period = ctypes.c_double(self._tick.period)
         while first < steps:
             n = min(chunk, steps - first)
@@ -107,13 +102,13 @@ class CudaBatch:
             began = time.perf_counter()
             here = ctypes.c_uint64(inputs.value + 8 * first * width)
             arguments = (ctypes.c_longlong(tests), count, begin, period, here, place, varied, ended)
-            kernels.start(f"{name}_tests", tests, BLOCK, arguments)
+            kernels.start(f"{name}_tests", tests, policy.POLICY.threads, arguments)
             kernels.wait()
             wall = time.perf_counter() - began
             self.kernel_seconds += wall
             first += n
             so_far(first / steps)
-            chunk = max(1, int(LAUNCH_SECONDS / max(wall, 1e-6) * n))
+            chunk = max(1, int(policy.POLICY.launch_seconds / max(wall, 1e-6) * n))
         kernels.read(place, across)
         kernels.read(ended, stops)
         state[:] = across.T

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bondloop.compile import policy
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.factored import LANES, Factored
@@ -46,12 +47,6 @@ a loop that did not converge, and a search for modes that came to no consistent 
 
 WORST = 256
 """So many times the number of the worst tear of a loop that did not converge, from 1, is added to them."""
-
-TINY_PRODUCT = 48
-"""Most entries of a matrix that are written out one by one."""
-
-SPARSE = 0.3
-"""Share of entries that are not zero up to which zeros are left out."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +337,7 @@ def entries(step: Product) -> list[tuple[int, int, float]]:
 def sparse(step: Product) -> Sparse | None:
     """Return the nonzero entries of a matrix that has few of them, else None."""
     found = entries(step)
-    if len(found) > SPARSE * math.prod(step.matrix.shape):
+    if len(found) > policy.POLICY.sparse_share * math.prod(step.matrix.shape):
         return None
     counts = [0] * len(step.targets)
     for i, _, _ in found:
@@ -363,7 +358,7 @@ def is_tiny(step: Product) -> bool:
     if isinstance(matrix, Factored):
         return False
     count = matrix.count_nonzero() if hasattr(matrix, "tocoo") else (matrix != 0).sum()
-    return bool(count <= TINY_PRODUCT)
+    return bool(count <= policy.POLICY.written_entries)
 
 
 def unrolled(step: Product, names: Names) -> list[Assign] | None:

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bondloop.compile import policy
 from bondloop.compile.cache import intact, keep, private
 from bondloop.errors import CompileError
 
@@ -65,10 +66,8 @@ last, which -O3 brings, parameters would be read anew whenever a state is writte
 longer; it costs no time to compile."""
 
 HUGE_FLAGS = ("-O0",)
-"""Added for a file of more than `HUGE` statements: any optimisation of one function takes a time that grows
+"""Added for a file of more than `CodePolicy.optimised_statements`: any optimisation of one function takes a time that grows
 with the square of its length (2 s for 4,600 lines, 8 s for 9,100), none takes 0.04 ms a line."""
-
-HUGE = 10_000
 
 NO_COMPILER = (
     "no C compiler found ($CC, cc, gcc, clang, or the ziglang package), so the test runs in Python, "
@@ -86,9 +85,6 @@ that a macro tells of, however they come in; the rest is known by name alone."""
 
 _REFUSED = "bondloop refuses"
 """How the refusal by the sources begins: see `bondloop.compile.c_text.REFUSAL`."""
-
-_SHOWN = 4
-"""Lines of the compiler's complaint that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +297,7 @@ def build_program(
 
 def _quick(sources: Sequence[str], large: bool) -> tuple[str, ...]:
     """Return the options that compile quickly rather than well, where that is needed."""
-    if large and any(_statements(source) > HUGE for source in sources):
+    if large and any(_statements(source) > policy.POLICY.optimised_statements for source in sources):
         return HUGE_FLAGS
     return LARGE_FLAGS if large else ()
 
@@ -328,7 +324,7 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
             line for line in done.stderr.splitlines() if "error" in line.lower()
         ] or done.stderr.splitlines()
         what = (
-            "; ".join(line.strip() for line in said[:_SHOWN])
+            "; ".join(line.strip() for line in said[: policy.POLICY.complaint_lines])
             or f"it gave no reason (exit code {done.returncode})"
         )
         name = texts[0].name if len(texts) == 1 else built.name

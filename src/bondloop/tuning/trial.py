@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.same_form import same_form
+from bondloop.compile.runner import same_form
 from bondloop.control import Compensator, Direct
 from bondloop.control.base import Measured
 from bondloop.display import brief
