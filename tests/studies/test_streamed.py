@@ -116,9 +116,10 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
 
     monkeypatch.setattr(Stream, "flush", limited)
     try:
+        done = POLICY.first_packs * processor_lanes()[0]
         with pytest.raises(
             BondloopError,
-            match=rf"cannot be written: .*; {POLICY.first_packs * processor_lanes()[0]} of 320 tests are kept in",
+            match=rf"cannot be written: .*; {done} of 320 tests are kept in",
         ) as raised:
             study(two_actuators, 320, keep=path)
     finally:

@@ -43,7 +43,8 @@ class CodePolicy:
     tables_apart
         Entries of all other tables beyond which they are handed over in memory.
     inlined_lines
-        Lines of a tick beyond which it is not copied into the run loop: gcc's time grows faster than the tick.
+        Lines of a tick beyond which it is not copied into the run loop: the time of gcc grows faster than the
+        tick.
     states_in_registers
         States beyond which a run works on them where they lie; copies of fewer end up in registers.
     optimised_statements

@@ -425,8 +425,8 @@ _STATUSES: tuple[tuple[int, Status], ...] = (
 
 # Ticks that differ in numbers only, as one tick with other parameters: they share one library.
 #
-# A setting of a controller (a delay, a gain) is a number in its statements. Where many settings are tried, each
-# would be compiled anew, which takes far longer than a run. Here the numbers of chosen statements become
+# A setting of a controller (a delay, a gain) is a number in its statements. Where many settings are tried,
+# each would be compiled anew, which takes far longer than a run. Here the numbers of chosen statements become
 # parameters, and initial values are given apart, so that the text of the C is the same for all of them.
 
 

@@ -66,8 +66,8 @@ last, which -O3 brings, parameters would be read anew whenever a state is writte
 longer; it costs no time to compile."""
 
 HUGE_FLAGS = ("-O0",)
-"""Added for a file of more than `CodePolicy.optimised_statements`: any optimisation of one function takes a time that grows
-with the square of its length (2 s for 4,600 lines, 8 s for 9,100), none takes 0.04 ms a line."""
+"""Added for a file of more than `CodePolicy.optimised_statements`: optimisation of a function takes a time
+that grows with the square of its length (2 s for 4,600 lines, 8 s for 9,100), none takes 0.04 ms a line."""
 
 NO_COMPILER = (
     "no C compiler found ($CC, cc, gcc, clang, or the ziglang package), so the test runs in Python, "
