@@ -5,9 +5,9 @@
 
 `engine.json`, which `--draw` writes, names for each the function it is in, its statement, the change, and the
 statements around: modules and functions may be moved, merged and renamed. The nearest tests run until one
-fails (tier 0), then those of the room (tier 1), then all of the engine's (tier 2). Results are written to
-`build/mutants/engine.jsonl`, and a second call goes on where the first ended. A mutant whose statement does
-not exist any more is listed as gone. One that no test can find is listed in
+fails (tier 0), then the quick ones of the engine (tier 1), then all of the engine's (tier 2). Results are
+written to `build/mutants/engine.jsonl`, and a second call goes on where the first ended. A mutant whose
+statement does not exist any more is listed as gone. One that no test can find is listed in
 `engine_equivalent.toml`, with the reason.
 """
 
@@ -28,8 +28,11 @@ import python_mutants
 from mutants import BUILT, HERE, ROOT, Workplace
 
 STORED = HERE / "engine.json"
-ROOMS = ("program", "compile", "bondgraph", "integrate")
-"""The folders of tests, which mirror those that the mutants are drawn from."""
+BEFORE = HERE / "engine_before.json"
+"""Which of them tests found in the sources that they were drawn from; the others were not tried to the end."""
+
+ROOMS = ("program", "compile", "bondgraph", "integrate", "engine")
+"""The folders of tests that mirror those of the engine, before and after it was rebuilt."""
 
 SOURCES = (
     "program/*.py",
@@ -214,23 +217,22 @@ ALSO = (
 def tests_of(module, place, tier):
     """Return the arguments of pytest for the tests of a tier."""
     names = {part for part in place.function.split(".") if len(part) > 3} | {module.path.stem}
-    room = module.file.partition("/")[0]
-    folders = [room] if room in ROOMS else list(ROOMS)
-    files = [p for folder in folders for p in sorted((ROOT / "tests" / folder).rglob("test_*.py"))]
-    stems = set(module.path.stem.split("_"))
+    room, stems = module.file.partition("/")[0], set(module.path.stem.split("_"))
 
     def weight(path):
         text = path.read_text(encoding="utf-8")
         words = set(path.stem.removeprefix("test_").split("_"))
         return sum(text.count(n) for n in names) + 10 * len(words & stems)
 
-    ranked = [p.relative_to(ROOT).as_posix() for p in sorted(files, key=weight, reverse=True)]
+    folders = [ROOT / "tests" / name for name in sorted(ROOMS, key=lambda name: name != room)]
+    files = [sorted(folder.rglob("test_*.py"), key=weight, reverse=True) for folder in folders]
+    ranked = [p.relative_to(ROOT).as_posix() for folder in files for p in folder]
+    nearest = sorted(ranked, key=lambda p: weight(ROOT / p), reverse=True)[:4]
     if tier == 0:
-        return ["-m", QUICK, f"src/bondloop/{module.file}", *ranked[:4]]
+        return ["-m", QUICK, f"src/bondloop/{module.file}", *nearest]
     if tier == 1:
         return ["-m", QUICK, *ranked]
-    others = [f"tests/{other}" for other in ROOMS if other not in folders]
-    return [*ranked, *ALSO, *others]
+    return [*ranked, *(p for p in ALSO if (ROOT / p).exists())]
 
 
 class EnginePlace(Workplace):
@@ -294,6 +296,9 @@ def summary(chosen, found, excused):
                 f"equivalent, {excused[m.key]}" if m.key in excused else f"SURVIVES tier {found[m.key].tier}"
             )
             lines.append(f"{why}: {m.name}")
+    before = json.loads(BEFORE.read_text(encoding="utf-8"))["found"]
+    lost = [m for m in chosen if m.key in before and m.key in found and not found[m.key].by]
+    lines += [f"FOUND BEFORE, by {before[m.key]}: {m.name}" for m in lost]
     killed = sum(bool(f.by) for f in found.values())
     lines.append(
         f"{killed} killed, {len(found) - killed} not found, {len(chosen) - len(found)} gone or not tried"
