@@ -11,8 +11,8 @@ from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, 
 from bondloop.hybrid import Simulation
 from bondloop.integrate import RK4
 from bondloop.program.expr import Var
+from bondloop.program.inversion import merged
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
-from bondloop.program.merging import merged
 from bondloop.program.signals import Sine
 from bondloop.program.tick import Product
 

@@ -9,8 +9,7 @@ from scipy.linalg import expm
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
 from bondloop.errors import SolveError, StabilityWarning
-from bondloop.program.null_space import null
-from bondloop.program.rest import state_units
+from bondloop.program.rest import null, state_units
 from bondloop.program.steady import fastest_growth, left_open
 
 

@@ -16,11 +16,10 @@ from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.same_twice import same_twice
 from bondloop.program.samples import as_samples, in_si
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
-from bondloop.program.traced import Traced, Value, array_of, named_parts
+from bondloop.program.traced import Traced, Value, array_of, named_parts, same_twice
 from bondloop.program.written import Readings, called, one_number
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from bondloop.data.kinds import describable
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.law import Law, entries, formulas
-from bondloop.program.same_twice import same_twice
-from bondloop.program.traced import Traced, Value, array_of, operations_of
+from bondloop.program.traced import Traced, Value, array_of, operations_of, same_twice
 from bondloop.program.written import Readings, called, one_number
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
-from bondloop.program.modes_held import modes_held
 from bondloop.program.one_step import Point
+from bondloop.program.resolve import modes_held
 
 if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable

@@ -11,8 +11,7 @@ from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.program.remember import remember
-from bondloop.program.resolve import resolve
+from bondloop.program.resolve import remember, resolve
 from bondloop.program.tick import Step, instantiate
 
 if TYPE_CHECKING:

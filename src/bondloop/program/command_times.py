@@ -15,14 +15,14 @@ import numpy as np
 from bondloop.errors import AccuracyWarning
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Expr, Var, variables
+from bondloop.program.inputs import Sampled
 from bondloop.program.schedule import without_loops
-from bondloop.program.signals.base import Signal
 from bondloop.program.switching_goals import scheduled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.input_extremes import Inputs, InputValue
+    from bondloop.program.inputs import Inputs, InputValue
     from bondloop.program.settling import Settling
 
 __all__ = ["CommandTimes"]
@@ -132,7 +132,7 @@ class _Command:
     def _values(self, value: InputValue, place: int, times: NDArray[np.float64]) -> Sequence[float]:
         if isinstance(value, tuple):
             return [float(y) for y in np.interp(times, *value)]
-        if isinstance(value, Signal):
+        if isinstance(value, Sampled):
             return [float(y) for y in value(times)]
         signal = self._run.signals[place]
         return [signal(t) for t in times.tolist()]

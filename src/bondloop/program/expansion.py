@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
-from bondloop.program.decimals import shown
 from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.schedule import Assign, Loop, Statement
-from bondloop.program.sympy_bridge import Symbols, to_sympy
+from bondloop.program.sympy_bridge import Symbols, shown, to_sympy
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Number

@@ -8,8 +8,7 @@ from typing import TypeVar
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.generic_point import reach
-from bondloop.program.inversion import Inverse, invert
-from bondloop.program.merging import merged
+from bondloop.program.inversion import Inverse, invert, merged
 from bondloop.program.quantity import quantity_of
 from bondloop.program.system_data import Interface, Inversion, SystemData
 

@@ -11,23 +11,60 @@ output whose inputs all serve others already goes on to its next rate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import SolveError
-from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.causal_order import components
+from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.generic_point import GenericPoint, reach
-from bondloop.program.merging import merged
-from bondloop.program.needed_rates import NeededRates
 from bondloop.program.system_data import Turn
 from bondloop.program.time_derivative import add_rates, rate_variable
 from bondloop.program.turning import path_between, turn_round
 
 if TYPE_CHECKING:
+    from bondloop.program.expr import Expr
     from bondloop.program.system_data import SystemData
 
-__all__ = ["Inverse", "invert"]
+__all__ = ["Inverse", "NeededRates", "invert", "merged"]
+
+
+def merged(definitions: Mapping[Var, Expr], kept: Container[Var]) -> tuple[dict[Var, Expr], dict[Var, Expr]]:
+    """Return the definitions without repetitions, and what stands for each variable left out.
+
+    Parameters
+    ----------
+    definitions
+        A program.
+    kept
+        Variables that stay, whatever they are equal to.
+    """
+    same: dict[Var, Expr] = {}
+    known: dict[Hashable, Var] = {}
+    result: dict[Var, Expr] = {}
+    for component in components(definitions, definitions):
+        for v in component:
+            expr = substitute(definitions[v], same)
+            key = _key(expr)
+            if v in kept or len(component) > 1:
+                known.setdefault(key, v)
+            elif isinstance(expr, Var):
+                same[v] = expr
+                continue
+            elif key in known:
+                same[v] = known[key]
+                continue
+            known.setdefault(key, v)
+            result[v] = expr
+    return {v: substitute(result[v], same) for v in definitions if v in result}, same
+
+
+def _key(expr: Expr) -> Hashable:
+    """Return what two expressions have in common exactly if they are the same."""
+    if isinstance(expr, Op):
+        return (expr.identity, *map(_key, expr.args))
+    return expr.value if isinstance(expr, Const) else expr
 
 
 @dataclass(frozen=True)
@@ -265,3 +302,45 @@ def _without(expr: Expr, ghosts: Sequence[Var], definitions: dict[Var, Expr]) ->
         assert isinstance(copy, Var)
         definitions[copy] = substitute(definitions[v], copies)
     return substitute(expr, copies)
+
+
+class NeededRates:
+    """Rates of inputs that an inversion has come to need: one variable for each input, or a refusal."""
+
+    def __init__(
+        self,
+        known: dict[Var, Var],
+        unknowable: set[Var],
+        inputs: set[Var],
+        what: str,
+        *,
+        any_order: bool,
+    ) -> None:
+        self.known, self.unknowable, self.inputs, self.what = known, unknowable, inputs, what
+        self.any_order = any_order
+
+    def take(self, needed: Mapping[Var, Var], states: Sequence[Var], definitions: dict[Var, Expr]) -> None:
+        """Take in the rates that the motions of storages need."""
+        names = ", ".join(s.name for s in states)
+        twice = [u for u, rate in self.known.items() if rate in needed]
+        if twice and not self.any_order:
+            raise SolveError(
+                f"{self.what} cannot be followed: the motion of {names} would need the second rate "
+                f"of {', '.join(u.name for u in twice)}; let it act through a storage of the numerical half"
+            )
+        allowed = {*self.inputs, *(self.known.values() if self.any_order else ())}
+        bad = [u for u in needed if u in self.unknowable or u not in allowed]
+        if bad:
+            raise SolveError(
+                f"{self.what} cannot be followed: the motion of {names} would need the rate of "
+                f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the "
+                "command "
+                "does (the shortest causal path of the numerical half, or of the load on the transfer "
+                "system, is "
+                "shorter than the command's; Gawthrop 2005, assumption 5)"
+            )
+        for u, rate in needed.items():
+            if u in self.known:
+                definitions[rate] = self.known[u]
+            else:
+                self.known[u] = rate

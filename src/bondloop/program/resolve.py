@@ -13,22 +13,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bondloop.program.expr import Const, Expr, Op, Var, function, select, substitute
+from bondloop.program.expr import Const, Expr, Op, Var, function, select, substitute, variables
 from bondloop.program.schedule import Assign, Statement
-from bondloop.program.switching_goals import jump_goals, port_goals, scheduled, switching_rules
+from bondloop.program.switching_goals import jump_goals, port_goals, scheduled, switching_rules, with_sizes
 from bondloop.program.switching_rules import HIT, IMPULSE_SLACK, QUIET, REBOUNDING, SLACK, Look
-from bondloop.program.term_sizes import with_sizes
-from bondloop.program.tick import Repeat, Step, Update, instantiate, is_trivial
+from bondloop.program.tick import Repeat, Step, Tick, Update, every, instantiate, is_trivial, revised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bondloop.program.system_data import SystemData
 
-__all__ = ["CHANGES", "MARK", "MOST_TRIED", "passes", "resolve"]
+__all__ = ["CHANGES", "MARK", "MOST_TRIED", "modes_held", "passes", "remember", "resolve"]
+
 
 ZERO = Const(0.0)
 
@@ -273,3 +274,61 @@ def resolve(
     assigned = [Assign(target, after[v]) for v, target in now.items()]
     search = Repeat(count, written.number, tuple(body), settled, sought)
     return [*written.steps, search, *assigned, Update(tuple(now.items()))], dict(now)
+
+
+def modes_held(tick: Tick) -> Tick:
+    """Return a tick in which no mode ever changes, so that it can be looked at in any of them."""
+
+    def held(step: Step) -> Step:
+        changes = isinstance(step, Assign) and step.target.name.endswith(CHANGES)
+        return Assign(step.writes[0], Const(0.0)) if changes else step
+
+    return replace(tick, steps=_without_rules(revised(tick.steps, held), tick))
+
+
+def _without_rules(steps: Sequence[Step], tick: Tick) -> tuple[Step, ...]:
+    """Leave out of the passes what only the rules read: its kinks are none of the tick's."""
+
+    def of_rules(step: Step) -> bool:
+        return isinstance(step, Assign) and MARK in step.target.name
+
+    needed = {v for c in tick.channels for v in variables(c.value)}
+    needed.update(v for step in every(steps) if not of_rules(step) for v in step.reads)
+    count = -1
+    while count < len(needed):
+        count = len(needed)
+        for step in reversed(list(every(steps))):
+            if not needed.isdisjoint(step.writes):
+                needed |= step.reads
+    return revised(steps, lambda step: None if of_rules(step) and needed.isdisjoint(step.writes) else step)
+
+
+def remember(system: SystemData, now: Mapping[Var, Expr]) -> tuple[list[Step], dict[Var, Expr]]:
+    """Return the statements that renew what a system remembers, at the beginning of a step.
+
+    Parameters
+    ----------
+    system
+        What remembers; its memories are states of the tick.
+    now
+        What its states and inputs are at the beginning of the step.
+
+    Returns
+    -------
+    steps, now
+        The statements, and by variable what the memories are after them: by its own name a channel would read
+        a state as it was before.
+    """
+    if not system.memories:
+        return [], {}
+    goals = list(system.memories.values())
+    steps: list[Step] = []
+    copied, table = instantiate(system.schedule(goals), dict(now), "@renewal")
+    steps += copied
+    renewed: dict[Var, Expr] = {}
+    for memory, goal in system.memories.items():
+        # Not a path: the check names regimes by what the force does, not by what is remembered of it.
+        target = Var(f"{memory.name}@now", quantity=memory.quantity)
+        steps.append(Assign(target, substitute(goal, table)))
+        renewed[memory] = target
+    return [*steps, Update(tuple(renewed.items()))], renewed

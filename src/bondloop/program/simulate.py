@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from bondloop.data.ranges import instant, number
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
-from bondloop.program.input_extremes import Inputs
-from bondloop.program.signals.table import checked_column
+from bondloop.program.inputs import Inputs, as_signal, rate_signal, with_rates
+from bondloop.program.linear import slopes
 from bondloop.program.state_sizes import StateSizes, first_sizes
-from bondloop.program.state_slopes import slopes
 from bondloop.program.stepping import Stepping
-from bondloop.program.time_derivative import rate_name
 from bondloop.program.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
-    from bondloop.program.input_extremes import InputValue, Row
+    from bondloop.program.inputs import InputValue
     from bondloop.program.system_data import Divisor, SystemData
 
 __all__ = ["simulate"]
@@ -83,13 +81,13 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     if not end > start:
         raise InputError(f"duration: the end {end} s is not after the start {start} s")
     system.refuse_memory("a solver of differential equations")
-    given = system.in_si({**system.input_defaults, **_with_rates(system, inputs)})
+    given = system.in_si({**system.input_defaults, **with_rates(system, inputs)})
     names = [*system.inputs, *(v.name for v in system.input_rates.values())]
     for key in given:
         if key not in names:
             raise InputError(unknown_name("input", key, names, where=system.name))
-    signals = [_signal(given.get(name, 0.0), name) for name in system.inputs]
-    rate_signals = [_rate(given, u.name, v.name) for u, v in system.input_rates.items()]
+    signals = [as_signal(given.get(name, 0.0), name) for name in system.inputs]
+    rate_signals = [rate_signal(given, u.name, v.name) for u, v in system.input_rates.items()]
     parameters = list(system.values(values).values())
     f = system.rates
     failure: list[SolveError] = []
@@ -145,62 +143,6 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
     return Trajectory(system, instants, states, u, r, parameters)
-
-
-def _with_rates(
-    system: SystemData, inputs: Mapping[str, InputValue | str] | None
-) -> dict[str, InputValue | str]:
-    """Return the inputs of an inverse with the rates of imposed motions, worked out from (times, values).
-
-    A motion given as a function of time needs its rates as functions too; a number has none.
-
-    Parameters
-    ----------
-    system
-        The inverse.
-    inputs
-        Imposed motions and other inputs by name.
-    """
-    given = dict(inputs or {})
-    if system.inversion is not None:
-        for name, order in system.inversion.orders.items():
-            _add_rates(system, given, name, order)
-    return given
-
-
-def _add_rates(system: SystemData, given: dict[str, InputValue | str], name: str, order: int) -> None:
-    names = [name]
-    for _ in range(order):
-        names.append(rate_name(names[-1]))
-    motion = given.get(name, 0.0)
-    missing = [rate for rate in names[1:] if rate not in given]
-    if isinstance(motion, tuple) and len(motion) == 2:
-        spline = _spline(motion, order, name)
-        given[name] = spline(0)
-        for rate in missing:
-            given[rate] = spline(names.index(rate))
-    elif missing and callable(motion):
-        raise InputError(
-            f"the inverse of {system.name} needs {', '.join(missing)}; give each "
-            f"as a function of time, or '{name}' as a pair (times, values), whose rates are worked out"
-        )
-
-
-def _spline(motion: tuple[Row, Row], order: int, name: str) -> Callable[[int], Callable[[float], float]]:
-    """Return the rates of a sampled motion by their order."""
-    from scipy.interpolate import make_interp_spline
-
-    t, y = sampled_rows(motion, name)
-    degree = order + 3 - order % 2  # odd, and its highest rate used is still a cubic or better
-    if len(t) <= degree:
-        raise InputError(f"input '{name}': expected at least {degree + 1} samples; found {len(t)}")
-    spline = make_interp_spline(t, y, k=degree)
-
-    def rate(of_order: int) -> Callable[[float], float]:
-        piece = spline.derivative(of_order) if of_order else spline
-        return lambda s: float(piece(s))
-
-    return rate
 
 
 def _stepping(
@@ -314,57 +256,3 @@ def _passes_zero(system: SystemData, divisor: Divisor, passed: list[float]) -> s
         f"tolerance asks for; {divisor.advice} (a source bonded straight to it needs a "
         "junction for that between the two): see 'A modulus that passes zero' in docs/bondgraphs.md"
     )
-
-
-def _signal(given: InputValue, name: str) -> Callable[[float], float]:
-    if callable(given):
-        return partial(_value_at, given, name)
-    if isinstance(given, tuple) and len(given) == 2:
-        t, y = sampled_rows(given, name)
-        return lambda s: float(np.interp(s, t, y))
-    if isinstance(given, Sequence) or np.ndim(given):
-        raise InputError(
-            f"input '{name}': expected a number, a function of time or a pair (times, values); "
-            f"found {type(given).__name__}"
-        )
-    value = number(given, f"input '{name}'")
-    return lambda _: value
-
-
-def _value_at(function: Callable[[float], float], name: str, t: float) -> float:
-    value = function(t)
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"input '{name}': expected a function that returns a number; at t = {t:.6g} s it returned "
-            f"{value!r:.60}"
-        ) from None
-
-
-def sampled_rows(
-    pair: tuple[ArrayLike, ArrayLike], name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the times and values of a sampled input as finite rows of one length, times increasing."""
-    times, values = (
-        checked_column(row, f"input '{name}', {what}")
-        for row, what in zip(pair, ("times", "values"), strict=True)
-    )
-    if times.shape != values.shape or np.any(np.diff(times) <= 0):
-        raise InputError(f"input '{name}': times and values must be two equally long rows, times increasing")
-    return times, values
-
-
-def _rate(given: Mapping[str, InputValue], name: str, rate_name: str) -> Callable[[float], float]:
-    if rate_name in given:
-        return _signal(given[rate_name], rate_name)
-    source = given.get(name, 0.0)
-    if callable(source):
-        raise InputError(f"the rate of input '{name}' is needed; give it as a function under '{rate_name}'")
-    if isinstance(source, tuple):
-        t, y = sampled_rows(source, name)
-        slope = np.diff(y) / np.diff(t)
-        return lambda s: float(
-            slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)]
-        )
-    return lambda _: 0.0

@@ -12,10 +12,10 @@ import numpy as np
 from bondloop.errors import AccuracyWarning, BondloopError, SolveError
 from bondloop.program.command_times import CommandTimes
 from bondloop.program.event_search import EventSearch
+from bondloop.program.linear import mode_slopes
 from bondloop.program.mode_at_point import check_gaps, mode_at
 from bondloop.program.settling import Settling
 from bondloop.program.state_sizes import StateSizes, first_sizes
-from bondloop.program.state_slopes import mode_slopes
 from bondloop.program.stepping import Stepping
 from bondloop.program.trajectory import Event, SwitchingTrajectory
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from bondloop.program.input_extremes import Inputs
+    from bondloop.program.inputs import Inputs
     from bondloop.program.state_sizes import Coupling
     from bondloop.program.switching_functions import Key
     from bondloop.program.system_data import SystemData

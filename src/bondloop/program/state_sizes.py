@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from bondloop.program.input_extremes import Inputs
+    from bondloop.program.inputs import Inputs
 
     Coupling: TypeAlias = tuple[NDArray[np.float64], "_Edges"]
     """How fast states act on each other, and how much."""

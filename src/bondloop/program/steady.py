@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import SolveError, StabilityWarning
-from bondloop.program.mode_check import warn_of_mode
-from bondloop.program.null_space import equilibrated, null
+from bondloop.errors import ModeWarning, SolveError, StabilityWarning
+from bondloop.program.evaluator import evaluator
 from bondloop.program.one_mode import local_space
-from bondloop.program.rest import DENSE, rest_of, state_units
+from bondloop.program.rest import DENSE, equilibrated, null, rest_of, state_units
 from bondloop.program.solving import SingularError, factorised
+from bondloop.program.switching_goals import with_sizes
 from bondloop.program.switching_rest import SwitchingRest
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from bondloop.program.statespace import StateSpace
     from bondloop.program.system_data import SystemData
 
-__all__ = ["SteadyState", "fastest_growth", "left_open", "steady_state"]
+
+__all__ = ["SteadyState", "fastest_growth", "left_open", "steady_state", "warn_of_mode"]
+
 
 SHARE = 1e-9
 """Share in a free direction, where the equations are of size one, from which a state takes part."""
@@ -205,3 +207,54 @@ def fastest_growth(A: NDArray[np.float64]) -> float:
     cosines = np.maximum(np.abs(np.einsum("ij,ij->j", left.conj(), right)), np.finfo(float).eps)
     rounding = 1e3 * np.finfo(float).eps * np.linalg.norm(balanced) / cosines
     return float(np.max(p.real[p.real > rounding], initial=0.0))
+
+
+SLACK = 1e-9
+"""What counts as zero, as a share of the terms: a steady state is not known better."""
+
+
+def warn_of_mode(
+    system: SystemData,
+    x: NDArray[np.float64],
+    inputs: Mapping[str, float] | None,
+    values: Mapping[str, float] | None,
+) -> None:
+    """Say so where a system of one mode rests where that mode does not hold."""
+    if not system.modes.held:
+        return
+    goals = [g for held in system.modes.held for g in (held.rule.effort, held.rule.flow, *held.rule.terms)]
+    statements = system.schedule(goals)
+    groups = [
+        system.state_vars,
+        system.input_vars,
+        tuple(system.input_rates.values()),
+        tuple(system.parameters_by_var),
+    ]
+    numbers = [
+        x.tolist(),
+        system.operating_inputs(inputs).tolist(),
+        [0.0] * len(system.input_rates),
+        list(system.values(values).values()),
+    ]
+    try:
+        seen = evaluator(statements, groups, goals)(*numbers)
+        sized, ends = with_sizes(statements, goals)
+        sizes = evaluator(sized, groups, ends)(*numbers)
+    except SolveError:
+        return  # what acts on an element cannot be computed here
+    reasons, first = [], 0
+    for held in system.modes.held:
+        count = 2 + len(held.rule.terms)
+        of_rule = seen[first : first + count]
+        slack = [SLACK * size for size in sizes[first : first + count]]
+        why = held.rule.broken(held.mode, of_rule[0], of_rule[1], of_rule[2:], slack)
+        if why:
+            reasons.append(f"{held.words} does not hold there: {why}")
+        first += count
+    if reasons:
+        warnings.warn(
+            f"{system.name}: this is the steady state of one mode, but {'; '.join(reasons)}. Compile the "
+            "model without modes={...}: its steady state is where the motion leads, in the mode that holds",
+            ModeWarning,
+            stacklevel=4,
+        )

@@ -15,9 +15,9 @@ from bondloop.program.switching_goals import (
     port_goals,
     scheduled,
     switching_rules,
+    with_sizes,
 )
 from bondloop.program.switching_rules import Look
-from bondloop.program.term_sizes import with_sizes
 
 if TYPE_CHECKING:
     from bondloop.program.system_data import SystemData

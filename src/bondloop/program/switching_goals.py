@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Expr, Var, variables
+from bondloop.program.expr import Const, Expr, Op, Var, function, select, variables
+from bondloop.program.schedule import Assign, Statement
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Statement
     from bondloop.program.switching_rules import Rule
     from bondloop.program.system_data import SystemData
 
-__all__ = ["all_definitions", "jump_goals", "port_goals", "scheduled", "switching_rules"]
+__all__ = ["all_definitions", "jump_goals", "port_goals", "scheduled", "switching_rules", "with_sizes"]
 
 
 def switching_rules(system: SystemData) -> list[Rule]:
@@ -48,3 +49,47 @@ def all_definitions(system: SystemData) -> dict[Var, Expr]:
     """Return the assignments of a system, with those of its jumps."""
     jumps = {v: e for part in system.switching for v, e in part.definitions.items()}
     return {**system.definitions, **jumps}
+
+
+def with_sizes(statements: Sequence[Statement], goals: Sequence[Expr]) -> tuple[list[Statement], list[Expr]]:
+    """Return a program that computes sizes beside values, and the sizes of some expressions of it.
+
+    The size of a variable that is not computed is its magnitude, that of a sum the sum of the sizes.
+
+    >>> a, b, c = Var("a"), Var("b"), Var("c")
+    >>> _, (size,) = with_sizes([Assign(c, a - b)], [2 * c])
+    >>> print(size)
+    2*c.size
+    """
+    table: dict[Var, Expr] = {}
+
+    def size(e: Expr) -> Expr:
+        if isinstance(e, Var):
+            return table[e] if e in table else function("fabs", e)
+        if isinstance(e, Const):
+            return Const(abs(e.value))
+        assert isinstance(e, Op)
+        if e.name == "add":
+            return Op("add", tuple(size(a) for a in e.args))
+        if e.name == "neg":
+            return size(e.args[0])
+        if e.name == "mul":
+            return size(e.args[0]) * size(e.args[1])
+        if e.name == "div":
+            return size(e.args[0]) / function("fabs", e.args[1])
+        if e.name == "select":
+            return select(e.args[0], size(e.args[1]), size(e.args[2]))
+        return function("fabs", e)
+
+    result: list[Statement] = []
+
+    def sized(target: Var, expr: Expr) -> None:
+        own = Var(f"{target.name}.size")
+        result.append(Assign(own, size(expr)))
+        table[target] = own
+
+    for statement in statements:
+        result.append(statement)
+        for target, expr in statement.defines:  # what is guessed counts with its magnitude
+            sized(target, expr)
+    return result, [size(g) for g in goals]

@@ -15,12 +15,11 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import variables
-from bondloop.program.input_extremes import Inputs
+from bondloop.program.inputs import Inputs
 from bondloop.program.linear import linearised
 from bondloop.program.mode_at_point import check_gaps, constant, mode_at
-from bondloop.program.null_space import left_null
 from bondloop.program.one_mode import mode_words, system_in_mode
-from bondloop.program.rest import rest_of
+from bondloop.program.rest import left_null, rest_of
 from bondloop.program.settling import Settling
 from bondloop.program.simulate_switching import simulate_switching
 from bondloop.program.solving import factorised

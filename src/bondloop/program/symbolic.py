@@ -11,12 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, SolveError
-from bondloop.program.decimals import cancelled, exact, shown
 from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
 from bondloop.program.schedule import loops
 from bondloop.program.statespace import named_index
-from bondloop.program.sympy_bridge import Symbols
+from bondloop.program.sympy_bridge import Symbols, cancelled, exact, shown
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import signal
 
     from bondloop.program.equations import Equations
-    from bondloop.program.input_extremes import InputValue
+    from bondloop.program.inputs import InputValue
     from bondloop.program.statespace import StateSpace
     from bondloop.program.steady import SteadyState
     from bondloop.program.symbolic import Symbolic

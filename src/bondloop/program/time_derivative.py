@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from bondloop.errors import SolveError
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.followers import solved_for_rate
+from bondloop.program.turning import solved_for_rate
 
 __all__ = ["add_rates", "rate_name", "rate_variable"]
 

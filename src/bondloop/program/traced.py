@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, is_comparison
-from bondloop.program.numpy_functions import TRACEABLE
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "TRACEABLE",
     "Traced",
     "TracedArray",
     "Value",
@@ -30,7 +30,32 @@ __all__ = [
     "expression",
     "named_parts",
     "operations_of",
+    "same_twice",
 ]
+
+
+_PLACES = (
+    np.append, np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.block, np.broadcast_arrays,
+    np.broadcast_to, np.column_stack, np.concatenate, np.copy, np.delete, np.diag, np.diagonal, np.dsplit,
+    np.dstack, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit, np.hstack, np.insert, np.moveaxis,
+    np.ndim, np.ravel, np.repeat, np.reshape, np.resize, np.roll, np.rollaxis, np.rot90, np.shape, np.size,
+    np.split, np.squeeze, np.stack, np.swapaxes, np.take, np.tile, np.transpose, np.tril, np.triu, np.vsplit,
+    np.vstack, np.where, np.full_like, np.ones_like, np.zeros_like, np.empty_like,
+)  # fmt: skip
+"""Entries move, and stay what they are; ``where`` asks its condition, which refuses if it is traced."""
+
+_SUMS = (
+    np.average, np.convolve, np.correlate, np.cross, np.cumprod, np.cumsum, np.diff, np.dot, np.ediff1d,
+    np.einsum, np.inner, np.kron, np.mean, np.outer, np.polyval, np.prod, np.sum, np.tensordot, np.trace,
+    np.trapezoid, np.linalg.matrix_power, np.linalg.multi_dot,
+)  # fmt: skip
+"""Sums and products, by the operators of the entries."""
+
+_WORDS = (np.array2string, np.array_repr, np.array_str)
+
+TRACEABLE = frozenset((*_PLACES, *_SUMS, *_WORDS))
+"""Functions that do to traced values what they do to numbers."""
+
 
 DEEPEST = 12
 """Operations within one another from which an expression gets a name: recursions end somewhere."""
@@ -332,3 +357,53 @@ def operations_of(values: Sequence[Expr]) -> tuple[list[Op], dict[int, int]]:
             waiting.append((node, True))
             waiting += [(a, False) for a in reversed(node.args)]
     return order, uses
+
+
+def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var] | None, what: str) -> None:
+    """Refuse a formula that is another one when it is traced again: it is traced only when a test is built.
+
+    Parameters
+    ----------
+    first, again
+        Expressions from two calls with the same arguments; variables are told by their names.
+    known
+        All variables that the second call could read: those of an earlier call are none of them. None where
+        both calls read the same.
+    what
+        The user's method, for the message.
+
+    Examples
+    --------
+    >>> x = Var("x")
+    >>> same_twice([x + 1], [x + 1], [x], "Mine.step")
+    >>> same_twice([x + 1], [x + 2], [x], "Mine.step")
+    Traceback (most recent call last):
+    bondloop.errors.ModelError: Mine.step gives another formula each time it is called: ...
+    """
+    numbers: dict[Hashable, int] = {}
+    operations, _ = operations_of(again)
+    read = {e for e in (*again, *(a for op in operations for a in op.args)) if isinstance(e, Var)}
+    foreign = set() if known is None else read - set(known)
+    if foreign or _numbered(first, numbers) != _numbered(again, numbers):
+        raise ModelError(
+            f"{what} gives another formula each time it is called: it keeps something elsewhere than in its "
+            "states (a list, a counter, a global), or draws random numbers. It is called only when the test "
+            "is built: name what it keeps in states = {...}, and give noise to a sensor or a signal"
+        )
+
+
+def _numbered(exprs: Sequence[Expr], numbers: dict[Hashable, int]) -> list[int]:
+    """Return a number for each expression, the same for the same formula."""
+    operations, _ = operations_of(exprs)  # operands first
+    at: dict[int, int] = {}
+
+    def number(expr: Expr) -> int:
+        if isinstance(expr, Op):
+            return at[id(expr)]
+        key = ("number", repr(expr.value)) if isinstance(expr, Const) else ("variable", str(expr))
+        return numbers.setdefault(key, len(numbers))
+
+    for op in operations:
+        key = (op.identity, *(number(a) for a in op.args))
+        at[id(op)] = numbers.setdefault(key, len(numbers))
+    return [number(e) for e in exprs]

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import Const, Expr, Op, Var, function, variables
+from bondloop.program.generic_point import GenericPoint
 
 if TYPE_CHECKING:
-    from bondloop.program.generic_point import GenericPoint
+    from collections.abc import Mapping
 
-__all__ = ["path_between", "turn_round"]
+    from bondloop.program.expr import Expr
+
+__all__ = ["path_between", "solved_for_rate", "turn_round"]
+
 
 _TURNED: dict[str, Callable[[Expr], Expr]] = {
     "neg": lambda v: -v,
@@ -114,3 +118,30 @@ def _inverse_operation(op: Op, place: int, value: Expr, constants: Container[Var
     if op.name == "pow" and place == 0 and isinstance(op.args[1], Const) and op.args[1].value == 3.0:
         return function("cbrt", value)
     return None
+
+
+def solved_for_rate(
+    content: Var,
+    rate: Var,
+    law: Expr,
+    definitions: Mapping[Var, Expr],
+    start: Mapping[Var, float],
+    parameters: Mapping[Var, float | None],
+) -> dict[Var, Expr]:
+    """Return a program in which a content is given and its rate is assigned; empty where there is none.
+
+    >>> from bondloop.program.expr import Var
+    >>> p, rate, v, F = Var("p"), Var("d/dt p"), Var("v"), Var("F")
+    >>> turned = solved_for_rate(p, rate, 2 * v, {v: F - 3 * rate}, {F: 0.0}, {})
+    >>> [f"{w.name} = {e}" for w, e in turned.items()]
+    ['v = p/2', 'd/dt p = (-(v - F))/3']
+    """
+    turned = dict(definitions)
+    point = GenericPoint({**start, content: 0.0}, parameters, 1)
+    point.extend(turned)
+    try:
+        path = path_between(law, rate, turned, [point])
+    except SolveError:
+        return {}
+    turn_round(path, content, law, turned, parameters)
+    return turned

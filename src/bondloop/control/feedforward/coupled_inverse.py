@@ -27,8 +27,8 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Op, Var, as_expr, substitute
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
+from bondloop.program.statespace import transmission_zeros
 from bondloop.program.tick import Channel, Update
-from bondloop.program.zeros import transmission_zeros
 from bondloop.transfer.coupled import motion_space, width
 
 if TYPE_CHECKING:

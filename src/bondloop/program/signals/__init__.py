@@ -11,16 +11,13 @@ closed form, added to others, scaled, shifted, differentiated, and described so 
 True
 """
 
-from bondloop.program.signals.base import Signal, signal_from
-from bondloop.program.signals.combined import Derivative, Scaled, Shifted, Sum
+from bondloop.program.signals.base import Constant, Derivative, Scaled, Shifted, Signal, Sum, signal_from
 from bondloop.program.signals.earthquake import Earthquake
 from bondloop.program.signals.envelopes import Envelope, Flat, Gamma, Jennings, Trapezoid
 from bondloop.program.signals.noise import Noise
-from bondloop.program.signals.pulses import Constant, HalfSine, Pulse, Ramp, Step
+from bondloop.program.signals.pulses import HalfSine, Pulse, Ramp, Rise, Step
 from bondloop.program.signals.recorded import Recorded
-from bondloop.program.signals.rise import Rise
-from bondloop.program.signals.sines import Sine, SumOfSines
-from bondloop.program.signals.sweeps import Chirp, Sweep
+from bondloop.program.signals.sines import Chirp, Sine, SumOfSines, Sweep
 from bondloop.program.signals.table import Table
 
 __all__ = [

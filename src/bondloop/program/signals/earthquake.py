@@ -15,9 +15,9 @@ from bondloop.data.ranges import si_array
 from bondloop.errors import InputError
 from bondloop.program.philox import normal_array
 from bondloop.program.signals.base import Signal
-from bondloop.program.signals.baseline import integrated
 from bondloop.program.signals.envelopes import Envelope, Jennings
 from bondloop.program.signals.noise import EARTHQUAKE_STREAM
+from bondloop.program.signals.recorded import integrated
 from bondloop.program.signals.table import Table
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""Signals that begin and end: constant, step, ramp, rectangular pulse, half sine."""
-
+"""Signals that begin and end: step, ramp, rectangular pulse, half sine."""
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -9,37 +9,11 @@ from typing import Self
 
 from bondloop.data.described import Parameter, number, with_si_unit
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Op, function, select
+from bondloop.program.expr import Expr, Op, function, select
 from bondloop.program.signals.base import Signal
 from bondloop.units import multiplied, unit_in
 
-__all__ = ["Constant", "HalfSine", "Pulse", "Ramp", "Step"]
-
-
-@dataclass(frozen=True)
-class Constant(Signal):
-    """A constant.
-
-    Parameters
-    ----------
-    value
-        In the unit of what it drives.
-
-    Examples
-    --------
-    >>> Constant("2 kN")(3.0)
-    2000.0
-    """
-
-    value: Parameter = Parameter()
-
-    def expression(self, t: Expr) -> Expr:  # noqa: ARG002 - does not depend on it
-        """Return the constant."""
-        return Const(self.value)
-
-    def derivative(self) -> Signal:
-        """Return zero."""
-        return Constant(self._rate(0.0))
+__all__ = ["HalfSine", "Pulse", "Ramp", "Rise", "Step"]
 
 
 @dataclass(frozen=True)
@@ -218,3 +192,50 @@ class HalfSine(Signal):
 
 def _within(t: Expr, start: float, width: float) -> Expr:
     return Op("and", (t >= start, t < start + width))
+
+
+@dataclass(frozen=True)
+class Rise(Signal):
+    """A smooth rise from 0 at start to the amplitude at end, where it stays.
+
+    The amplitude times 10s³ - 15s⁴ + 6s⁵, s from 0 to 1: its first and second derivatives are zero at both
+    ends, so that what it loads hardly swings if it lasts some of its periods.
+
+    Parameters
+    ----------
+    amplitude
+        In the unit of what it drives.
+    start, end
+        In s.
+
+    Examples
+    --------
+    >>> Rise("10 kN", end=4)([0.0, 2.0, 9.0]).tolist()
+    [0.0, 5000.0, 10000.0]
+    """
+
+    amplitude: Parameter = Parameter()
+    start: Parameter = Parameter(0.0, unit="s")
+    end: Parameter = Parameter(1.0, unit="s")
+
+    def __post_init__(self) -> None:
+        if self.end <= self.start:
+            raise InputError(
+                f"Rise: expected an end after the start at {self.start:g} s; found {self.end:g} s"
+            )
+
+    @property
+    def duration(self) -> float:
+        """Its end."""
+        return self.end
+
+    @property
+    def smoothness(self) -> float:
+        """Three: its second derivative bends at the ends."""
+        return 3
+
+    def expression(self, t: Expr) -> Expr:
+        """Return the rise as an expression."""
+        inside = function("fmin", function("fmax", t, self.start), self.end)
+        s = (inside - self.start) / (self.end - self.start)
+        return self.amplitude * (s * s * s * (10.0 + s * (6.0 * s - 15.0)))
