@@ -24,7 +24,7 @@ _ENDS = ["", *("".join(e) for n in (1, 2, 3, 4) for e in itertools.product("]}",
 """What may be missing where a text is cut off between two lines."""
 
 
-def text_of(path: str | Path, largest: int) -> str:
+def text_of(path: str | Path, largest: int = 2**24) -> str:
     """Return the text of a file, with the ends of lines that it has.
 
     Parameters
@@ -32,7 +32,7 @@ def text_of(path: str | Path, largest: int) -> str:
     path
         The file, in UTF-8.
     largest
-        Bytes that it may have.
+        Bytes that it may have; data of that size is in files that it names.
     """
     file = Path(path)
     try:
@@ -88,7 +88,7 @@ def parsed(text: str) -> dict[str, Any]:
     return document
 
 
-def checked_format(document: dict[str, Any], newest: int) -> None:
+def checked_format(document: dict[str, Any], newest: int = 1) -> None:
     """Take the format number out of a document; one that is newer than this bondloop is refused.
 
     A file without a number is of format 1.

@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["channels_schema", "channels_text", "read_channels", "read_channels_text"]
 
-FORMAT = 1
-"""Of channels files."""
-
-LARGEST = 2**22
-"""Bytes of a channels file."""
-
 
 def read_channels(path: str | Path, test: HybridTest | None = None) -> Channels:
     """Return the laboratory's channels of a TOML file.
@@ -64,7 +58,7 @@ def channels_text(path: str | Path) -> str:
     path
         The file.
     """
-    return text_of(path, LARGEST)
+    return text_of(path, 2**22)
 
 
 def read_channels_text(text: str, name: str = "the text", test: HybridTest | None = None) -> Channels:
@@ -95,7 +89,7 @@ def read_channels_text(text: str, name: str = "the text", test: HybridTest | Non
     """
     try:
         document = parsed(text)
-        checked_format(document, FORMAT)
+        checked_format(document)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     reader = Reader()

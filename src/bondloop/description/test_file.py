@@ -32,9 +32,6 @@ __all__ = ["TestFile", "load", "load_text", "read", "to_toml"]
 FORMAT = 1
 """Of test files."""
 
-LARGEST = 2**24
-"""Bytes of a test file; data of that size is in files that it names."""
-
 
 @dataclass(frozen=True)
 class TestFile:
@@ -85,7 +82,7 @@ def read(path: str | Path, changes: Mapping[str, str] | None = None) -> TestFile
         none of the file's is one of a parameter of the test, ``"rig.transfer.damper.damping"``.
     """
     file = Path(path)
-    return load_text(text_of(file, LARGEST), folder=file.parent, name=str(file), changes=changes)
+    return load_text(text_of(file), folder=file.parent, name=str(file), changes=changes)
 
 
 def load_text(

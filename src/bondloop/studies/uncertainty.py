@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bondloop.containers import expect_file
 from bondloop.data.ranges import checked_value, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.tick_json import dump_tick
@@ -304,12 +302,15 @@ def read_uncertainty(path: str | Path) -> dict[str, str]:
     >>> read_uncertainty(file)
     {'excitation.scale': 'uniform(1, 2)'}
     """
+    from bondloop.data.toml_files import checked_format, parsed, text_of
+
     file = Path(path)
-    expect_file(file)
+    text = text_of(file)
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{file} is no TOML file: {error}") from None
+        document = parsed(text)
+        checked_format(document)
+    except InputError as error:
+        raise InputError(f"{file} is no TOML file that can be read here: {error}") from None
     table = document.get("vary")
     if not isinstance(table, dict) or not table or len(document) > 1:
         raise InputError(f'{file}: expected a table [vary] of NAME = "DISTRIBUTION", and nothing else')

@@ -30,7 +30,7 @@ from bondloop.program.system_data import Interface, Program
 
 __all__ = ["G1", "G1D", "G2", "G2D", "Process", "first_order", "second_order"]
 
-FORMAT = "bondloop process model"
+FORMAT, VERSION = "bondloop process model", 1
 """First entry of a model file."""
 
 
@@ -321,7 +321,7 @@ class Process(_ProcessFamily):
         about
             What JSON can hold; None for nothing.
         """
-        content = {"format": FORMAT, "model": self.describe(), "about": dict(about or {})}
+        content = {"format": FORMAT, "version": VERSION, "model": self.describe(), "about": dict(about or {})}
         Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -334,6 +334,9 @@ class Process(_ProcessFamily):
             raise InputError(f"{path} is no model file: {error}") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InputError(f'{path} is no model file: expected JSON with "format": "{FORMAT}"')
+        version = content.get("version", 1)
+        if isinstance(version, bool) or version != VERSION:
+            raise InputError(f"{path} is of version {version!r:.60}; this bondloop reads version {VERSION}")
         return cls.from_description(content.get("model", {}))
 
 
