@@ -113,7 +113,7 @@ def test_one_fault_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rate = ", "the text: Invalid value (at end of document)"),
+        ("rate = ", "the text: line 1: Invalid value, in: rate ="),
         ("rate = 1\n", "a test needs a structure and its cut, or a numerical half"),
         ('test = "HybridTst"', "line 1, test: unknown test 'HybridTst'; did you mean 'HybridTest'"),
         ("test = 3", "line 1, test: expected a text; found 3"),

@@ -7,7 +7,7 @@ import pytest
 
 from bondloop import description as room
 from bondloop.data.described import Parameter
-from bondloop.data.hints import wanted
+from bondloop.data.hints import types_of, wanted
 from bondloop.data.kinds import FAMILIES, complete
 from bondloop.data.restoring import Reader, restore
 from bondloop.errors import BondloopError
@@ -83,7 +83,7 @@ def test_a_file_refuses_texts_that_python_refuses(family):
     values = NEEDED | OWN.get(family, {})
     for kind in own(family):
         needed = [n for n, p in kind.parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD]
-        types = {n: kind.types[n] for n in kind.parameters}
+        types = {n: types_of(kind)[n] for n in kind.parameters}
         numbers = [n for n, t in types.items() if t is Parameter or float in wanted(t).scalars]
         if kind.name in READ or not set(needed) <= set(values):
             continue

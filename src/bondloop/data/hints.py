@@ -7,13 +7,13 @@ import types
 from collections import abc
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.data.kinds import Kind, kind_of_name
 
-__all__ = ["Family", "InPython", "Wanted", "alias", "hints_of", "wanted"]
+__all__ = ["Family", "InPython", "Wanted", "alias", "hints_of", "types_of", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,18 @@ def hints_of(make: Callable[..., Any]) -> dict[str, Any]:
         except NameError as error:
             name = error.name or ""
             known[name] = _ALIASES.get(name) or type(name, (_Unresolved,), {})
+
+
+@cache
+def types_of(kind: Kind) -> dict[str, Any]:
+    """Return the types of what a kind takes, by name; anything where none is stated.
+
+    Parameters
+    ----------
+    kind
+        Of what a description can name.
+    """
+    return {**dict.fromkeys(kind.parameters, Any), **hints_of(kind.make)}
 
 
 def alias(name: str, hint: Any) -> None:

@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from bondloop.data.ranges import Range
-
     Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | float | bool | None
     """What a description is made of: it fits into JSON."""
 
@@ -89,17 +87,10 @@ class Kind:
         """What it takes, by name."""
         return dict(inspect.signature(self.make).parameters)
 
-    @functools.cached_property
-    def types(self) -> dict[str, Any]:
-        """Types of what it takes, by name; anything where none is stated."""
-        from bondloop.data.hints import hints_of
-
-        return {**dict.fromkeys(self.parameters, Any), **hints_of(self.make)}
-
     @property
-    def allowed(self) -> Mapping[str, Range | tuple[str, ...]]:
+    def allowed(self) -> Mapping[str, Any]:
         """Which numbers or words single arguments may be, as far as the class says so (``_allowed``)."""
-        rules: Mapping[str, Range | tuple[str, ...]] = getattr(self.make, "_allowed", {})
+        rules: Mapping[str, Any] = getattr(self.make, "_allowed", {})
         return rules
 
     @property

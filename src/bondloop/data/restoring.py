@@ -10,7 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from bondloop.data.hints import Wanted, wanted
+from bondloop.data.hints import Wanted, types_of, wanted
 from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
 from bondloop.data.ranges import Range, number
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
@@ -287,7 +287,7 @@ class Reader:
         if isinstance(rule, Range):
             accept = rule.check
         if accept is None or isinstance(data, (date, time)):
-            return self.value(data, kind.types.get(name, Any), place, texts=kind.reads_texts)
+            return self.value(data, types_of(kind).get(name, Any), place, texts=kind.reads_texts)
         value = self.attempt(place, lambda: accept(data, ""))
         # A text is handed on as it is: some keep the unit in which they were given.
         kept = isinstance(data, str) or isinstance(rule, Range)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
-from bondloop.data.hints import wanted
+from bondloop.data.hints import types_of, wanted
 from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words
 from bondloop.data.ranges import POSITIVE
 from bondloop.data.restoring import Place, Reader, path_of
@@ -161,7 +161,7 @@ def _change(document: dict[str, Any], path: str, text: str) -> None:
 
 def _only_kind(kind: Kind, name: str) -> Kind | None:
     """Return the one kind that a setting of a kind can be, and need not be named: limits, an interlock."""
-    kinds = wanted(kind.types.get(name, Any)).kinds
+    kinds = wanted(types_of(kind).get(name, Any)).kinds
     return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], Kind) else None
 
 
@@ -179,7 +179,7 @@ def _described(table: Mapping[str, object]) -> list[Kind]:
 def _wants_text(table: Mapping[str, object], kind: Kind | None, name: str) -> bool:
     """Whether a setting is a text and nothing else, so that 12 is one too."""
     kinds = [*_described(table), *([] if kind is None else [kind])]
-    wants = [wanted(k.types[name]) for k in kinds if name in k.parameters]
+    wants = [wanted(types_of(k)[name]) for k in kinds if name in k.parameters]
     return any(want.scalars == {str} and not (want.anything or want.kinds) for want in wants)
 
 

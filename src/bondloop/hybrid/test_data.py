@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from bondloop.bondgraph import Model
+from bondloop.data.hints import types_of
 from bondloop.data.kinds import Kind, register
 from bondloop.data.restoring import FAILED, Place, Reader
 from bondloop.errors import BondloopError, nearest, unknown_name
@@ -227,4 +228,4 @@ def parameters_of_file(kind: Kind) -> dict[str, inspect.Parameter]:
 def types_of_file(kind: Kind) -> dict[str, Any]:
     """Return the types of what a file with a test of a kind may hold."""
     more = {"structure": Model, "cut": Sequence[str] | str} if kind.make is HybridTest else {}
-    return {**more, **kind.types}
+    return {**more, **types_of(kind)}
