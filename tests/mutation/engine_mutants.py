@@ -29,9 +29,9 @@ from mutants import BUILT, HERE, ROOT, Workplace
 
 STORED = HERE / "engine.json"
 BEFORE = HERE / "engine_before.json"
-"""Which of them tests found in the sources that they were drawn from; the others were not tried to the end."""
+"""Which of them tests found in the sources they were drawn from; the others were not tried to the end."""
 
-ROOMS = ("program", "compile", "bondgraph", "integrate", "engine")
+ROOMS = ("data", "program", "compile", "bondgraph", "integrate", "engine")
 """The folders of tests that mirror those of the engine, before and after it was rebuilt."""
 
 SOURCES = (
