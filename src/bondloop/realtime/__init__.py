@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bondloop.realtime.console.console import Console
     from bondloop.realtime.console.mailbox import Mailbox
     from bondloop.realtime.options import LoopOptions, RigOptions
+    from bondloop.realtime.policy import MachinePolicy, PreflightPolicy, SessionPolicy
     from bondloop.realtime.process import LoopProcess, RigProcess
     from bondloop.realtime.programs.export import export_c
     from bondloop.realtime.session import run_realtime
@@ -26,10 +27,13 @@ __all__ = [
     "Console",
     "LoopOptions",
     "LoopProcess",
+    "MachinePolicy",
     "Mailbox",
+    "PreflightPolicy",
     "RigOptions",
     "RigProcess",
     "Ring",
+    "SessionPolicy",
     "export_c",
     "run_realtime",
 ]
@@ -40,10 +44,13 @@ __getattr__, __dir__ = lazy_names(
         "Console": "console.console",
         "LoopOptions": "options",
         "LoopProcess": "process",
+        "MachinePolicy": "policy",
         "Mailbox": "console.mailbox",
+        "PreflightPolicy": "policy",
         "RigOptions": "options",
         "RigProcess": "process",
         "Ring": "telemetry.ring",
+        "SessionPolicy": "policy",
         "export_c": "programs.export",
         "run_realtime": "session",
     },

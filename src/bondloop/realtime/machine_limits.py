@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.hybrid.check import Check
     from bondloop.realtime.options import LoopOptions
+    from bondloop.realtime.policy import MachinePolicy
     from bondloop.safety import Switch
 
 __all__ = [
@@ -46,11 +47,8 @@ NEEDED = ("displacement", "velocity", "force", "command", "command_rate")
 RATED = ("command", "command_rate")
 """Limits from which the time of the retreat follows."""
 
-ROOM = 1.5
-"""What the template suggests, against the largest of the rehearsal: to be replaced by what the rig stands."""
 
-
-def template(test: HybridTest, seen: Expected | None) -> str:
+def template(test: HybridTest, seen: Expected | None, policy: MachinePolicy) -> str:
     """Return what to fill in, as Python and as TOML.
 
     Parameters
@@ -59,6 +57,8 @@ def template(test: HybridTest, seen: Expected | None) -> str:
         The test.
     seen
         What it is expected to do; None where that is not known.
+    policy
+        What is suggested.
     """
     given = test.interlock or Interlock()
     limits = given.limits.stricter(test.limits)
@@ -70,8 +70,8 @@ def template(test: HybridTest, seen: Expected | None) -> str:
             value, why = f"{stated:g}", "as the test has it"
         else:
             largest = getattr(seen, name) if seen is not None else 0.0
-            value = f"{rounded_up(ROOM * largest):g}" if largest > 0 else "..."
-            why = f"{ROOM:g} times the {largest:.3g} of the dry run" if largest > 0 else "fill in"
+            value = f"{rounded_up(policy.suggested * largest):g}" if largest > 0 else "..."
+            why = f"{policy.suggested:g} times the {largest:.3g} of the dry run" if largest > 0 else "fill in"
         lines.append((name, value, f"{unit}: {why}"))
     width = max(len(n) + len(v) for n, v, _ in lines) + 6
     python = [f"{f'{n}={v},':{width}}# {why}" for n, v, why in lines]
@@ -183,24 +183,13 @@ def trips_in_words(test: HybridTest, options: LoopOptions) -> str:
     )
 
 
-TRIPS = 3.0
-"""Tracking error and power at which to trip, against the largest of the rehearsal."""
-
-LEAST = 0.01
-"""At least so much of the limits of displacement, and of force times velocity: sensors have noise."""
-
-DEAD = 0.05
-"""Seconds for which a measured value may stay the same to the last bit."""
-
-FEWEST = 20
-"""Samples for which it may, at least."""
-
-WARNING = 0.8
-"""Share of the limits from which there is a warning."""
-
-
 def for_a_machine(
-    test: HybridTest, seconds: float, check: Check, link: str, options: Mapping[str, Any]
+    test: HybridTest,
+    seconds: float,
+    check: Check,
+    link: str,
+    options: Mapping[str, Any],
+    policy: MachinePolicy,
 ) -> HybridTest:
     """Return a test as it may move a machine: with an interlock that has every limit and trip.
 
@@ -216,6 +205,8 @@ def for_a_machine(
         Where the machine is, for messages.
     options
         What the operator has said of the loop.
+    policy
+        Of what is added.
     """
     given = as_told(test.interlock or Interlock(), options)
     limits = given.limits.stricter(test.limits)
@@ -227,14 +218,14 @@ def for_a_machine(
             f"{link} moves a machine, and the test does not say how far, so nothing was started: no limit of "
             f"{_listed(missing)}. State what rig and specimen stand, all of "
             f"{_listed(NEEDED)}; a rig that is only a model is named by emulated=True (--emulated). "
-            f"{template(test, seen)}"
+            f"{template(test, seen, policy)}"
         )
     if seen is None and derives:
         raise InputError(
             f"{link} moves a machine and the check has not passed, so no trips can be derived from it: state "
             "limits.tracking_error and power of the interlock, or make the check pass"
         )
-    whole = _completed(test, given, limits, seen, check)
+    whole = _completed(test, given, limits, seen, check, policy)
     _refuse_unsafe(test, whole)
     return test.replaced(interlock=whole)
 
@@ -300,30 +291,35 @@ def machine_options(test: HybridTest, options: Mapping[str, Any]) -> dict[str, A
 
 
 def _completed(
-    test: HybridTest, given: Interlock, limits: Limits, seen: Expected | None, check: Check
+    test: HybridTest,
+    given: Interlock,
+    limits: Limits,
+    seen: Expected | None,
+    check: Check,
+    policy: MachinePolicy,
 ) -> Interlock:
     """Return the interlock with what it does not say itself."""
-    derived = _derived(limits, seen or Expected())
+    derived = _derived(limits, seen or Expected(), policy)
     return replace(
         given,
         limits=replace(
             limits,
             tracking_error=limits.tracking_error or derived.tracking_error,
-            warning=limits.warning or WARNING,
+            warning=limits.warning or policy.warning,
         ),
         power=given.power or PowerTrip(derived.power),
-        stale=given.stale or max(FEWEST, math.ceil(DEAD * test.rate)),
+        stale=given.stale or max(policy.frozen_samples, math.ceil(policy.frozen * test.rate)),
         deadline=given.deadline or _deadline(test, check),
     )
 
 
-def _derived(limits: Limits, seen: Expected) -> Expected:
+def _derived(limits: Limits, seen: Expected, policy: MachinePolicy) -> Expected:
     """Return thresholds of tracking error and power."""
-    floor = LEAST * float(limits.displacement or 0.0)
-    power = LEAST * float(limits.force or 0.0) * float(limits.velocity or 0.0)
+    floor = policy.least * float(limits.displacement or 0.0)
+    power = policy.least * float(limits.force or 0.0) * float(limits.velocity or 0.0)
     return Expected(
-        tracking_error=max(rounded_up(TRIPS * seen.tracking_error), floor),
-        power=max(rounded_up(TRIPS * seen.power), power),
+        tracking_error=max(rounded_up(policy.trips * seen.tracking_error), floor),
+        power=max(rounded_up(policy.trips * seen.power), power),
     )
 
 

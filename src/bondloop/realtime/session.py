@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from bondloop.realtime.machine_limits import (
     trips_in_words,
 )
 from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime.policy import PreflightPolicy, SessionPolicy
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import LINKS, drivers_for
 from bondloop.realtime.programs.interface import measured_names
@@ -59,22 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "prepare", "run_realtime"]
 
-LOOK = 0.1
-"""Seconds between looks at the loop."""
-CATCH_UP = 0.01
-"""Seconds that the loop may have been held up and still make good the ticks it missed, on an emulated rig."""
-PATIENCE = 0.2
-"""Seconds that an emulated rig of the session's own may be silent before the loop trips."""
-RING_SECONDS = 4.0
-"""How long the recorder may be held up before samples are lost."""
-ROOM_SECONDS = 10.0
-"""Of samples for which there must be room on the disk before anything moves."""
-ENDLESS_SECONDS = 600.0
-"""Of samples for which there must be room where a machine runs until it is stopped."""
-WORDS_EVERY, WORDS = 5.0, 2000
-"""Seconds between looks at the disk while nothing moves, and letters of the check's verdict that are kept."""
-RING_BYTES = 1 << 28
-"""Most memory for the ring, where a run in lock-step would need more."""
+VERDICT = 2000
+"""Letters of the check's verdict that are kept."""
 
 
 def run_realtime(  # noqa: PLR0913 - each is one decision
@@ -96,6 +83,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     started: Callable[[str], None] | None = None,
     preflight: Callable[[Preflight], bool] | None = None,
     operator: str = "",
+    policy: SessionPolicy | None = None,
     **options: Any,
 ) -> Run:
     """Run a test in real time.
@@ -144,6 +132,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         it returns True. Without it a machine is started without a list, and its run file has none.
     operator
         Who starts it, for the run file; with the option ``arm`` it is who arms.
+    policy
+        What the session judges and waits by; as the package has it, unless given.
     **options
         Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`);
         times in s or as texts.
@@ -159,7 +149,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         made = prepare(
             test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, emulated=emulated,
             drivers=drivers, libraries=libraries, channels=channels, includes=includes, force=force,
-            options=options,
+            options=options, policy=policy,
         )  # fmt: skip
         return made.run(record=record, live=live, started=started, preflight=preflight, operator=operator)
 
@@ -181,12 +171,14 @@ def prepare(  # noqa: PLR0913 - each is one decision
     inactive: bool = False,
     open_end: bool = False,
     options: Mapping[str, Any] | None = None,
+    policy: SessionPolicy | None = None,
 ) -> Prepared:
     """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`.
 
     With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
     With `open_end` the run goes on until it is stopped; `seconds` is then the length of the check alone.
     """
+    policy = policy or SessionPolicy()
     _refuse_without_rig(test)
     need_linux()  # before a check that may take long
     wanted = test.rate if rate is None else number(rate, "rate", "Hz")
@@ -208,13 +200,13 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if start_rig and scheme not in ("udp", "shm"):
         raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
     if not inactive and not emulated:
-        test = for_a_machine(test, length, check, link, more)
+        test = for_a_machine(test, length, check, link, more, policy.machine)
         more = machine_options(test, more)
     elif not inactive:
         test = _as_told(test, more)
-    _pace(more, test, scheme, lock_step=lock_step, start_rig=start_rig, emulated=emulated)
+    _pace(more, test, scheme, policy, lock_step=lock_step, start_rig=start_rig, emulated=emulated)
     given = replace(
-        _options(test, steps, link, lock_step, more, endless=seconds is None or open_end),
+        _options(test, steps, link, lock_step, more, policy, endless=seconds is None or open_end),
         machine=not emulated or inactive,
         inactive=inactive,
     )
@@ -232,6 +224,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     return Prepared(
         test, seconds, given.steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
         emulated=emulated, inactive=inactive, channels=channels,
+        policy=policy,
     )  # fmt: skip
 
 
@@ -266,7 +259,14 @@ def _as_told(test: HybridTest, more: Mapping[str, Any]) -> HybridTest:
 
 
 def _pace(
-    more: dict[str, Any], test: HybridTest, scheme: str, *, lock_step: bool, start_rig: bool, emulated: bool
+    more: dict[str, Any],
+    test: HybridTest,
+    scheme: str,
+    policy: SessionPolicy,
+    *,
+    lock_step: bool,
+    start_rig: bool,
+    emulated: bool,
 ) -> None:
     """Add the options that say how loop and rig keep step, where they were not given."""
     if test.interlock is not None and test.interlock.deadline is not None:
@@ -280,13 +280,13 @@ def _pace(
         more.setdefault("phase", 0.5 * test.period / test.rig.substeps)
     if start_rig:
         # A model may answer late without harm: a rehearsal on a busy machine need not end for it.
-        more.setdefault("stale", max(LoopOptions.stale, round(PATIENCE / test.period)))
+        more.setdefault("stale", max(LoopOptions.stale, round(policy.patience / test.period)))
     if not lock_step and emulated and (start_rig or scheme in ("loopback", "fmu")):
         # The ticks that were missed, all at once, are a jump for the rig: right for a model, whose time is
         # the clock's too, and not for a machine. A burst of commands makes the measurement that answers the
         # last of them late by as many.
         stale = int(more.get("stale", LoopOptions.stale))
-        more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
+        more.setdefault("catch_up", min(round(policy.catch_up / test.period), stale // 2))
 
 
 @dataclass(frozen=True)
@@ -311,6 +311,8 @@ class Prepared:
         Whether it is only for looking at what is measured.
     channels
         The laboratory's; None where no file was given.
+    policy
+        What it judges and waits by.
     """
 
     test: HybridTest
@@ -325,6 +327,7 @@ class Prepared:
     emulated: bool = True
     inactive: bool = False
     channels: Channels | None = None
+    policy: SessionPolicy = field(default_factory=SessionPolicy)
 
     def run(
         self,
@@ -351,7 +354,10 @@ class Prepared:
                 path = Path(record)
                 if not path.parent.is_dir():
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
-            expect_room(path.parent, round(_row_bytes(self.test) * ROOM_SECONDS * self.test.rate) + RESERVE)
+            expect_room(
+                path.parent,
+                round(_row_bytes(self.test) * self.policy.room_seconds * self.test.rate) + RESERVE,
+            )
             loop = self.start(stack)
             words = _SessionWords(self, loop, path)
             words.write()
@@ -361,7 +367,11 @@ class Prepared:
             if started is not None:
                 started(loop.name)
             helper = None if beside is None else Beside(beside, loop)
-            start = None if self.options.start or self.options.arm else _Start(loop, preflight, operator)
+            start = (
+                None
+                if self.options.start or self.options.arm
+                else _Start(loop, preflight, operator, self.policy.preflight)
+            )
             run = self._watched(loop, recorders, live, helper, further, words, start, keep=record is not None)
             if helper is not None:
                 helper.join()
@@ -420,7 +430,7 @@ class Prepared:
                 helper.start()
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    loop.wait(LOOK)
+                    loop.wait(self.policy.look)
                 recorders.look_after()
                 words.look()
                 if start is not None and start.look():
@@ -571,10 +581,14 @@ class _Start:
     """The start of a loop: at once, or as soon as the pre-flight list of its machine is complete."""
 
     def __init__(
-        self, loop: LoopProcess, is_complete: Callable[[Preflight], bool] | None, operator: str
+        self,
+        loop: LoopProcess,
+        is_complete: Callable[[Preflight], bool] | None,
+        operator: str,
+        policy: PreflightPolicy,
     ) -> None:
         self._loop, self._is_complete, self._operator = loop, is_complete, operator
-        self._preflight = Preflight(loop.segment)
+        self._preflight = Preflight(loop.segment, policy)
 
     def look(self) -> bool:
         """Start it if that may be; return whether it was started."""
@@ -594,10 +608,11 @@ class _SessionWords:
 
     def __init__(self, made: Prepared, loop: LoopProcess, path: Path) -> None:
         self._loop, self._path, self._due = loop, path, 0.0
-        self._words: dict[str, object] = {"check": {"passed": made.passed, "verdict": made.verdict[:WORDS]}}
+        self._every = made.policy.words_every
+        self._words: dict[str, object] = {"check": {"passed": made.passed, "verdict": made.verdict[:VERDICT]}}
         if made.channels is not None and made.channels.preflight:
             self._words["items"] = list(made.channels.preflight)
-        ticks = made.steps or round(ENDLESS_SECONDS * made.test.rate)
+        ticks = made.steps or round(made.policy.endless_seconds * made.test.rate)
         self._needed = RESERVE + _row_bytes(made.test) * ticks
 
     def look(self) -> None:
@@ -607,7 +622,7 @@ class _SessionWords:
 
     def write(self) -> None:
         """Write it."""
-        self._due = time.monotonic() + WORDS_EVERY
+        self._due = time.monotonic() + self._every
         free = shutil.disk_usage(self._path.parent).free
         record = {"file": self._path.name, "free": free, "needed": self._needed, "at": time.time()}
         write_words(self._loop.segment, "session_words", {**self._words, "record": record})
@@ -632,7 +647,14 @@ def _in_si(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(
-    test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any], *, endless: bool = False
+    test: HybridTest,
+    steps: int,
+    link: str,
+    lock_step: bool,
+    given: dict[str, Any],
+    policy: SessionPolicy,
+    *,
+    endless: bool = False,
 ) -> LoopOptions:
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
@@ -644,7 +666,7 @@ def _options(
         # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,
         # without rows of waiting.
         rows = steps + int(made.retreat * test.rate) + 64
-        most = RING_BYTES // row_bytes
+        most = policy.ring_bytes // row_bytes
         return replace(made, start=not made.arm, slots=max(8192, most if endless else min(rows, most)))
-    rows = int(RING_SECONDS * test.rate)
-    return replace(made, start=False, slots=max(8192, min(rows, RING_BYTES // row_bytes)))
+    rows = int(policy.ring_seconds * test.rate)
+    return replace(made, start=False, slots=max(8192, min(rows, policy.ring_bytes // row_bytes)))

@@ -19,6 +19,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.hybrid.run import shown
 from bondloop.program.quantity import Role
+from bondloop.realtime.policy import PreflightPolicy
 from bondloop.realtime.telemetry.event_log import EventLog
 from bondloop.realtime.telemetry.protocol import FLAGS, STATES
 from bondloop.realtime.telemetry.ring import Ring
@@ -44,16 +45,6 @@ ITEMS = (
 OBSERVED, CONFIRMED = "observed", "confirmed"
 """Kinds of items."""
 
-REST = 1.0
-"""Seconds over which the rig must be at rest."""
-SHARE = 0.005
-"""Share of a limit that a measured motion at rest may reach, as a standard deviation."""
-NOISE = 3.0
-"""Times the noise that it may reach instead, up to ten times that share."""
-FEWEST = 5
-"""Measurements in that time from which on it can be known."""
-BLOCK = 2000
-"""Rows that are read at once."""
 NAME = 64
 """Characters of a name that are kept."""
 
@@ -104,6 +95,8 @@ class Preflight:
     ----------
     segment
         Of the telemetry, attached; writable for `record`.
+    policy
+        When the rig is at rest; as the package has it, unless given.
 
     Notes
     -----
@@ -112,7 +105,8 @@ class Preflight:
     deviation.
     """
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, policy: PreflightPolicy | None = None) -> None:
+        self._policy = policy or PreflightPolicy()
         self.segment, self.ring = segment, Ring(segment)
         self._log, self._lock = EventLog(segment), threading.RLock()
         ring, self._attached = self.ring, time.time()
@@ -142,7 +136,7 @@ class Preflight:
         """Take in what the loop has written since the last look."""
         with self._lock:
             watches = self.needed and self.ring.state in ("unconfigured", "inactive")
-            blocks = list(self.ring.blocks(BLOCK)) if watches else []
+            blocks = list(self.ring.blocks(self._policy.block)) if watches else []
             if not watches:  # what comes before the next reset counts for nothing
                 self.ring.cursor = self.ring.written
             resets = [e.cycle for e in self._log.events() if e.kind == "reset" and not e.refused]
@@ -165,7 +159,7 @@ class Preflight:
         if fresh.any():
             values = rows["channels"][np.ix_(fresh, [i for i, _, _ in self._motions])]
             self._rows.append((rows["time_ns"][fresh], values))
-        self._rows = [r for r in self._rows if r[0][-1] >= rows["time_ns"][-1] - 1e9 * REST]
+        self._rows = [r for r in self._rows if r[0][-1] >= rows["time_ns"][-1] - 1e9 * self._policy.rest]
 
     def _since_epoch(self, monotonic_ns: int) -> float:
         return 1e-9 * (monotonic_ns + self.ring.realtime_offset_ns)
@@ -187,11 +181,13 @@ class Preflight:
             return Item(f"{AT_REST} (nothing measures its motion)")
         newest = max((int(r[0][-1]) for r in self._rows), default=0)
         times = np.concatenate([np.zeros(0, np.int64), *(r[0] for r in self._rows)])
-        chosen = times > newest - 1e9 * REST
-        if chosen.sum() < FEWEST or times[-1] - times[0] < 0.9e9 * REST:
-            missing = f"wait until the rig was measured for {REST:g} s while the loop is inactive"
+        chosen = times > newest - 1e9 * self._policy.rest
+        if chosen.sum() < self._policy.samples or times[-1] - times[0] < 0.9e9 * self._policy.rest:
+            missing = (
+                f"wait until the rig was measured for {self._policy.rest:g} s while the loop is inactive"
+            )
             return Item(AT_REST, OBSERVED, missing=missing)
-        if time.monotonic_ns() - newest > 1e9 * REST:
+        if time.monotonic_ns() - newest > 1e9 * self._policy.rest:
             return Item(AT_REST, OBSERVED, missing="the rig does not answer; look at its link")
         values = np.concatenate([r[1] for r in self._rows])[chosen]
         words = [self._motion(values[:, n], *about) for n, about in enumerate(self._motions)]
@@ -211,12 +207,12 @@ class Preflight:
             size = float(
                 np.std(values) if kind == "displacement" or limit is None else np.sqrt(np.mean(values**2))
             )
-        allowed = NOISE * noise
+        allowed = self._policy.noise * noise
         if limit is not None:
-            allowed = max(SHARE * limit, min(allowed, 10 * SHARE * limit))
+            allowed = max(self._policy.share * limit, min(allowed, 10 * self._policy.share * limit))
         moves = not size <= allowed  # nor is what is no number at rest
         share = f", {100 * size / limit:.2g} % of the limit" if limit else ""
-        text = f"{name} varied by {shown(float(f'{size:.2g}'), unit)} in {REST:g} s{share}"
+        text = f"{name} varied by {shown(float(f'{size:.2g}'), unit)} in {self._policy.rest:g} s{share}"
         return moves, size / allowed if allowed else 0.0, text
 
     def _check(self, session: Mapping[str, Any]) -> Item:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.realtime.telemetry.protocol import EVENT, EVENT_KINDS, EVENTS, REFUSALS, STATES
+from bondloop.realtime.telemetry.protocol import EVENT, EVENT_KINDS, EVENTS, NOT_MAILED, REFUSALS, STATES
 from bondloop.realtime.telemetry.segment import Segment, fence
 from bondloop.realtime.telemetry.snapshot import Event
 from bondloop.safety.causes import cause_words
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["EventLog", "named"]
-
-NOT_MAILED = (2, 4, 8, 100, 101)
-"""Kinds of events that no command has, so that none can pass for them in the log."""
 
 
 class EventLog:

@@ -20,6 +20,7 @@ __all__ = [
     "MAIL",
     "MAILS",
     "MAIL_KEY",
+    "NOT_MAILED",
     "REFUSALS",
     "STATES",
     "VERSION",
@@ -83,6 +84,9 @@ EVENT_KINDS = {
     101: "cause",
 }
 """What is logged, by number."""
+
+NOT_MAILED = (2, 4, 8, 100, 101)
+"""Kinds of events that no command has, so that none can pass for them in the log."""
 
 REFUSALS = (
     "",

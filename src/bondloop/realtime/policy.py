@@ -1,0 +1,106 @@
+"""What a session in real time judges and waits by: an argument of `run_realtime`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MachinePolicy", "PreflightPolicy", "SessionPolicy"]
+
+
+@dataclass(frozen=True)
+class MachinePolicy:
+    """What is added where a test that moves a machine states nothing.
+
+    Parameters
+    ----------
+    suggested
+        Limits in the template, against the largest of the dry run: to be replaced by what the rig stands.
+    trips
+        Tracking error and power at which to trip, against the largest of the dry run.
+    least
+        At least this share of the limits of displacement, and of force times velocity: sensors have noise.
+    frozen, frozen_samples
+        Seconds for which a measured value may stay the same to the last bit, and samples at least.
+    warning
+        Share of the limits from which there is a warning.
+
+    Examples
+    --------
+    >>> MachinePolicy(trips=2.0).warning
+    0.8
+    """
+
+    suggested: float = 1.5
+    trips: float = 3.0
+    least: float = 0.01
+    frozen: float = 0.05
+    frozen_samples: int = 20
+    warning: float = 0.8
+
+
+@dataclass(frozen=True)
+class PreflightPolicy:
+    """When the pre-flight list takes a rig to be at rest.
+
+    Parameters
+    ----------
+    rest, samples
+        Seconds over which it must be, and measurements in that time from which on it can be known.
+    share
+        Share of its limit that a measured motion may reach, as a standard deviation.
+    noise
+        Times its own noise that it may reach instead, up to ten times that share.
+    block
+        Rows of the telemetry that are read at once.
+
+    Examples
+    --------
+    >>> PreflightPolicy(rest=2.0).share
+    0.005
+    """
+
+    rest: float = 1.0
+    samples: int = 5
+    share: float = 0.005
+    noise: float = 3.0
+    block: int = 2000
+
+
+@dataclass(frozen=True)
+class SessionPolicy:
+    """How a session watches its loop, and what it demands before anything moves.
+
+    Parameters
+    ----------
+    look
+        Seconds between looks at the loop.
+    catch_up
+        Seconds that the loop may have been held up and still make good the ticks it missed, where the rig is
+        emulated.
+    patience
+        Seconds that an emulated rig of the session's own may be silent before the loop trips.
+    ring_seconds, ring_bytes
+        How long the recorder may be held up before samples are lost, and most memory for that.
+    room_seconds, endless_seconds
+        Seconds of samples for which there must be room on the disk; where a machine runs until it is stopped.
+    words_every
+        Seconds between looks at the disk while nothing moves.
+    machine, preflight
+        What is added for a machine, and when its rig is at rest.
+
+    Examples
+    --------
+    >>> SessionPolicy(ring_seconds=8.0).look
+    0.1
+    """
+
+    look: float = 0.1
+    catch_up: float = 0.01
+    patience: float = 0.2
+    ring_seconds: float = 4.0
+    ring_bytes: int = 1 << 28
+    room_seconds: float = 10.0
+    endless_seconds: float = 600.0
+    words_every: float = 5.0
+    machine: MachinePolicy = MachinePolicy()
+    preflight: PreflightPolicy = PreflightPolicy()
