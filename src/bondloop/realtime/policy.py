@@ -73,34 +73,34 @@ class SessionPolicy:
     Parameters
     ----------
     look
-        Seconds between looks at the loop.
+        Time from one look at the loop to the next, in s.
     catch_up
         Seconds that the loop may have been held up and still make good the ticks it missed, where the rig is
         emulated.
     patience
         Seconds that an emulated rig of the session's own may be silent before the loop trips.
-    ring_seconds, ring_bytes
-        How long the recorder may be held up before samples are lost, and most memory for that.
-    room_seconds, endless_seconds
+    backlog, backlog_bytes
+        How long the recorder may be held up before samples are lost, in s, and most memory for that.
+    disk_room, endless_disk_room
         Seconds of samples for which there must be room on the disk; where a machine runs until it is stopped.
     words_every
-        Seconds between looks at the disk while nothing moves.
+        Time from one look at the disk to the next while nothing moves, in s.
     machine, preflight
         What is added for a machine, and when its rig is at rest.
 
     Examples
     --------
-    >>> SessionPolicy(ring_seconds=8.0).look
+    >>> SessionPolicy(backlog=8.0).look
     0.1
     """
 
     look: float = 0.1
     catch_up: float = 0.01
     patience: float = 0.2
-    ring_seconds: float = 4.0
-    ring_bytes: int = 1 << 28
-    room_seconds: float = 10.0
-    endless_seconds: float = 600.0
+    backlog: float = 4.0
+    backlog_bytes: int = 1 << 28
+    disk_room: float = 10.0
+    endless_disk_room: float = 600.0
     words_every: float = 5.0
     machine: MachinePolicy = MachinePolicy()
     preflight: PreflightPolicy = PreflightPolicy()

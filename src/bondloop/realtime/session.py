@@ -356,7 +356,7 @@ class Prepared:
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
             expect_room(
                 path.parent,
-                round(_row_bytes(self.test) * self.policy.room_seconds * self.test.rate) + RESERVE,
+                round(_row_bytes(self.test) * self.policy.disk_room * self.test.rate) + RESERVE,
             )
             loop = self.start(stack)
             words = _SessionWords(self, loop, path)
@@ -612,7 +612,7 @@ class _SessionWords:
         self._words: dict[str, object] = {"check": {"passed": made.passed, "verdict": made.verdict[:VERDICT]}}
         if made.channels is not None and made.channels.preflight:
             self._words["items"] = list(made.channels.preflight)
-        ticks = made.steps or round(made.policy.endless_seconds * made.test.rate)
+        ticks = made.steps or round(made.policy.endless_disk_room * made.test.rate)
         self._needed = RESERVE + _row_bytes(made.test) * ticks
 
     def look(self) -> None:
@@ -666,7 +666,7 @@ def _options(
         # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,
         # without rows of waiting.
         rows = steps + int(made.retreat * test.rate) + 64
-        most = policy.ring_bytes // row_bytes
+        most = policy.backlog_bytes // row_bytes
         return replace(made, start=not made.arm, slots=max(8192, most if endless else min(rows, most)))
-    rows = int(policy.ring_seconds * test.rate)
-    return replace(made, start=False, slots=max(8192, min(rows, policy.ring_bytes // row_bytes)))
+    rows = int(policy.backlog * test.rate)
+    return replace(made, start=False, slots=max(8192, min(rows, policy.backlog_bytes // row_bytes)))
