@@ -18,6 +18,13 @@ from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.inputs import Sampled
 from bondloop.program.schedule import without_loops
 from bondloop.program.switching_goals import scheduled
+from bondloop.program.tolerances_analysis import (
+    FEWEST_COMMAND_SAMPLES,
+    GOLDEN_RATIO,
+    MOST_COMMAND_SAMPLES,
+    SAMPLES_BETWEEN_CHANGES,
+    SIMULTANEOUS_COMMANDS,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,20 +33,6 @@ if TYPE_CHECKING:
     from bondloop.program.settling import Settling
 
 __all__ = ["CommandTimes"]
-
-FEWEST, MOST = 2**14, 2**20
-"""How often a command is looked at."""
-
-BETWEEN = 4
-"""Looks between two changes of a command from which it counts as seen: were there more changes, some would be
-closer."""
-
-GOLDEN = 0.6180339887498949
-"""Multiples of the golden ratio, without their whole parts, lie evenly for any number of them, and are out of
-step with whatever repeats itself."""
-
-TOGETHER = 1e-6
-"""Share of the window within which commands change together: two gates that are each other's opposite."""
 
 
 class CommandTimes:
@@ -69,7 +62,11 @@ class CommandTimes:
             varying = {n: v for n in names if callable(v := inputs_at.value(n)) or isinstance(v, tuple)}
             if varying:
                 command = _Command(run, rule.terms, varying)
-                fewest = FEWEST if not np.isfinite(longest) else max(FEWEST, 8 * (end - start) / longest)
+                fewest = (
+                    FEWEST_COMMAND_SAMPLES
+                    if not np.isfinite(longest)
+                    else max(FEWEST_COMMAND_SAMPLES, 8 * (end - start) / longest)
+                )
                 times, signs, seen = command.seen((start, end), int(fewest))
                 if not seen:
                     warnings.warn(_unseen(run, rule.path, times, signs), AccuracyWarning, stacklevel=6)
@@ -79,7 +76,9 @@ class CommandTimes:
         """Return when a command next changes after a time, just after it has; infinite where none does."""
         following = [changes.after(t) for changes in self._ahead]
         first = min(following, default=np.inf)
-        return max((f for f in following if f - first <= TOGETHER * self._run.window), default=np.inf)
+        return max(
+            (f for f in following if f - first <= SIMULTANEOUS_COMMANDS * self._run.window), default=np.inf
+        )
 
 
 def _deciding(run: Settling, terms: Sequence[Expr]) -> list[str] | None:
@@ -164,7 +163,7 @@ class _Command:
         count, changes = 0, -1
         more = fewest // 2
         while True:
-            places = (GOLDEN * np.arange(count + 1, count + more + 1)) % 1.0
+            places = (GOLDEN_RATIO * np.arange(count + 1, count + more + 1)) % 1.0
             fresh = np.asarray(start + (end - start) * places, dtype=float)
             times, signs = np.concatenate([times, fresh]), np.concatenate([signs, self.signs(fresh)])
             order = np.argsort(times, kind="stable")
@@ -172,8 +171,8 @@ class _Command:
             count, more = count + more, count + more
             decided = _decided(times, signs)
             at = np.flatnonzero(np.diff(decided[1]))
-            settled = len(at) == changes and (np.diff(at) >= BETWEEN).all()
-            if settled or count >= max(MOST, fewest):
+            settled = len(at) == changes and (np.diff(at) >= SAMPLES_BETWEEN_CHANGES).all()
+            if settled or count >= max(MOST_COMMAND_SAMPLES, fewest):
                 return *decided, bool(settled)
             changes = len(at)
 

@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.tolerances_analysis import (
+    COMPARED_POINTS,
+    COMPARED_RESPONSES,
+    DENSE_RESPONSE,
+    SINGLE_POINT_STATES,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,15 +35,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["DelayedStep", "dense_matrix", "response", "with_registers", "written_out"]
-
-_SMALL = 250
-"""States and channels up to which responses are solved for densely, all points at once."""
-
-_FEW, _TRIED, _ALIKE = 30, 8, 1e-8
-"""States and sources up to which every point is solved for by itself. With more, and with short delay lines,
-the matrix is made triangular once for all points. This is less exact where numbers differ by many powers of
-ten, so it is held against solutions at some points, and taken if they differ by no more than the last,
-relative to the largest response."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,14 +216,14 @@ def response(
     n, p, q = step.states, len(step.delays), Q.shape[0]
     right = np.vstack([P, Q]).astype(complex)
     reads = list(step.sources)
-    if n + q <= _SMALL:
+    if n + q <= DENSE_RESPONSE:
         late = z[:, None] ** -np.array(step.delays, dtype=float)
-        if n + q > _FEW and len(z) > 4 * _TRIED and step.places <= 2 * q:
+        if n + q > SINGLE_POINT_STATES and len(z) > 4 * COMPARED_POINTS and step.places <= 2 * q:
             outputs = _through_triangle(step, z, (P, Q), seen)
-            tried = np.linspace(0, len(z) - 1, _TRIED).astype(int)
+            tried = np.linspace(0, len(z) - 1, COMPARED_POINTS).astype(int)
             exact = _at_once(step, z[tried], late[tried], right, seen)
             off = np.abs(outputs[tried] - exact).max(axis=0)
-            if np.all(off <= _ALIKE * np.abs(exact).max(axis=0)):
+            if np.all(off <= COMPARED_RESPONSES * np.abs(exact).max(axis=0)):
                 return outputs
         return _at_once(step, z, late, right, seen)
     late = z[:, None] ** -np.array(step.delays, dtype=float)

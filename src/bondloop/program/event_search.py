@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.program.switching_rules import SLACK
+from bondloop.program.tolerances_analysis import EDGE_DEGREE, EDGE_RESOLUTION, EDGE_SLACKS, MOST_PANELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,26 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EventSearch"]
 
-DEGREE = 8
-"""Of the polynomials: one more than DOP853's dense output has, to see whether it is enough."""
-
-MOST_PANELS = 4096
-"""Pieces into which a step is divided at most."""
-
-UNSEEN = 0.1
-"""Share of an edge's range within which the last coefficients of its polynomial must lie: what is looked at
-less than twice in its period has coefficients that are all alike."""
-
-NEAR = 1e3
-"""Times the slack: an edge that is known to so much needs no shorter pieces."""
-
 Dense = Callable[["NDArray[np.float64] | float"], "NDArray[np.float64]"]
 
 
 @cache
 def _nodes() -> NDArray[np.float64]:
     """Return Chebyshev's points, -1 to 1: uneven, so that what repeats itself is not alike at all of them."""
-    return np.asarray(-np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
+    return np.asarray(-np.cos(np.pi * np.arange(EDGE_DEGREE + 1) / EDGE_DEGREE))
 
 
 @cache
@@ -53,10 +41,10 @@ def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what turns values at the nodes into Bernstein's coefficients, and into Chebyshev's."""
     from scipy.special import binom
 
-    k = np.arange(DEGREE + 1)
+    k = np.arange(EDGE_DEGREE + 1)
     s = 0.5 * (1 + _nodes()[:, None])
-    bernstein = binom(DEGREE, k) * s**k * (1 - s) ** (DEGREE - k)
-    chebyshev = np.polynomial.chebyshev.chebvander(_nodes(), DEGREE)
+    bernstein = binom(EDGE_DEGREE, k) * s**k * (1 - s) ** (EDGE_DEGREE - k)
+    chebyshev = np.polynomial.chebyshev.chebvander(_nodes(), EDGE_DEGREE)
     turned = (np.asarray(np.linalg.inv(V).T, dtype=float) for V in (bernstein, chebyshev))
     return next(turned), next(turned)
 
@@ -119,12 +107,12 @@ class EventSearch:
         above = bernstein.max(axis=1) + doubt > 0
         if not above.any():
             return None
-        enough = -NEAR * self._at_zero(dense(end))
+        enough = -EDGE_SLACKS * self._at_zero(dense(end))
         ranges = np.ptp(values, axis=1)
         peaks = {int(i): _peaks(bernstein[i], chebyshev[i]) for i in np.flatnonzero(above)}
         if may_split:
             for i, (_, heights) in peaks.items():
-                unsure = doubt[i] > UNSEEN * ranges[i] or (np.abs(heights) <= doubt[i]).any()
+                unsure = doubt[i] > EDGE_RESOLUTION * ranges[i] or (np.abs(heights) <= doubt[i]).any()
                 if unsure and doubt[i] > max(enough[i], 1e-9 * ranges[i]):
                     return "split"
         # A peak that is no higher than rounding is none.

@@ -16,11 +16,10 @@ from bondloop.program.calculus import partials
 from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Expr, Var, evaluate, variables
+from bondloop.program.tolerances_analysis import CANCELLED_DERIVATIVE
 
 __all__ = ["GenericPoint", "reach"]
 
-CANCELLED = 1e-12
-"""A derivative this small, relative to the terms it is summed from, is rounding."""
 _FAILURES = (ZeroDivisionError, ValueError, OverflowError, SolveError)
 
 
@@ -138,4 +137,4 @@ class GenericPoint:
         sizes = np.abs(gain) * np.array([max(abs(self.values[v]), 1e-6) for v in cone])
         if not np.isfinite(sizes).all():
             return set(free)
-        return {v for v in free if sizes[number[v]] > CANCELLED * sizes.max()}
+        return {v for v in free if sizes[number[v]] > CANCELLED_DERIVATIVE * sizes.max()}

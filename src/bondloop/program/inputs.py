@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.data.ranges import number
 from bondloop.errors import InputError
 from bondloop.program.time_derivative import rate_name
+from bondloop.program.tolerances_analysis import INPUT_INSTANTS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     """An input as `simulate` takes it: a number, a function of time, or a pair (times, values)."""
 
 __all__ = ["Inputs", "Sampled", "as_signal", "checked_column", "rate_signal", "with_rates"]
-
-LOOKS = 200
-"""How often inputs that are functions of time are looked at."""
 
 
 @runtime_checkable
@@ -78,7 +76,7 @@ class Inputs:
         if self.steady:
             return []
         start, end = self.span
-        times = [np.linspace(start, end, LOOKS + 1)]
+        times = [np.linspace(start, end, INPUT_INSTANTS + 1)]
         times += [np.asarray(v[0], dtype=float) for v in self._given.values() if isinstance(v, tuple)]
         instants = np.unique(np.clip(np.concatenate(times), start, end))
         sizes = np.abs([[s(t) for t in instants.tolist()] for s in self._signals])

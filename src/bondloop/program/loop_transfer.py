@@ -17,6 +17,14 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.delayed_step import dense_matrix
+from bondloop.program.tolerances_analysis import (
+    CHUNK,
+    DEFECTIVE_GAP,
+    EIGENVALUE_CONDITIONS,
+    SAFE_CONDITION,
+    STEP_ASIDE,
+    TRIANGULAR_STATES,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,24 +32,6 @@ if TYPE_CHECKING:
     from bondloop.program.delayed_step import DelayedStep
 
 __all__ = ["LoopTransfer", "loop_transfer"]
-
-FARTHEST = 1e-9
-"""How far to step aside of a point at which the characteristic matrix is singular, as a share of it."""
-
-_ILL = (1e9, 1e5, 1e3, 1e2)
-"""Condition numbers of an eigenvalue beyond which it stays in the triangular part, tried in this order."""
-
-_TRIANGULAR = 300
-"""States up to which all of them may stay there."""
-
-_GAP = 1e-6
-"""Eigenvalues nearer to each other are suspected of being defective, whatever their eigenvectors say."""
-
-_SAFE = 1e7
-"""Condition of the eigenvectors up to which residues keep enough digits."""
-
-_CHUNK = 1 << 21
-"""Numbers held at a time in one array: 32 MB of complex ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +73,7 @@ class LoopTransfer:
     def _chunks(self, size: int) -> Iterator[slice]:
         p = len(self.delays)
         width = max(self.poles.size, self.E.size, 2 * len(self.T) * p, 1)
-        length = max(_CHUNK // width, 1)
+        length = max(CHUNK // width, 1)
         if len(self.T) > 8:  # back-substitution passes over its block again and again: keep it in the cache
             length = max(min(length, 65536 // (len(self.T) * p)), 64)
         return (slice(first, first + length) for first in range(0, size, length))
@@ -114,7 +104,7 @@ class LoopTransfer:
         try:
             slope = -np.trace(np.linalg.solve(M, N), axis1=1, axis2=2)
         except np.linalg.LinAlgError:  # exactly on an eigenvalue: step aside by less than its own rounding
-            if aside > FARTHEST:
+            if aside > STEP_ASIDE:
                 raise SolveError("the characteristic function of the loop cannot be evaluated") from None
             return self._evaluate(z * (1 + aside * (3 + 2j)), 10 * aside)
         return np.linalg.det(M), slope
@@ -170,7 +160,7 @@ def loop_transfer(step: DelayedStep) -> LoopTransfer | None:
     C, E = C * states / ends[:, None], E * ends[reads] / ends[:, None]
     for T, top, front, modes in _partings(A, B, C):
         return _assembled(T, top, front, modes, E, delays, reads)
-    if len(A) > _TRIANGULAR:
+    if len(A) > TRIANGULAR_STATES:
         return None
     T, Q = linalg.schur(A, output="complex")
     return _assembled(T, Q.conj().T @ B, C @ Q, np.zeros(0, complex), E, delays, reads)
@@ -233,12 +223,12 @@ def _partings(A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.floa
     left, right = vectors
     with np.errstate(divide="ignore"):
         condition = 1 / np.abs(np.einsum("ij,ij->j", left.conj(), right))
-    condition[_gaps(values) < _GAP] *= 1e4
+    condition[_gaps(values) < DEFECTIVE_GAP] *= 1e4
     # Beside the poles that nearly coincide a defect shows, if there is one.
     points = values[np.argsort(_gaps(values))[:8]] + 1e-5 * np.exp(0.8j)
     points = np.append(points, np.exp(1j * np.array([0.02, 0.4, 1.5, 3.0])))
     tried = -1
-    for ill in _ILL:
+    for ill in EIGENVALUE_CONDITIONS:
         mode = condition <= ill
         k = n - int(mode.sum())
         if k in (tried, n):
@@ -250,7 +240,7 @@ def _partings(A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.floa
             inverse = np.linalg.inv(basis)
         except np.linalg.LinAlgError:
             continue
-        if not np.linalg.norm(basis) * np.linalg.norm(inverse) < _SAFE * n:
+        if not np.linalg.norm(basis) * np.linalg.norm(inverse) < SAFE_CONDITION * n:
             continue
         T = np.zeros((0, 0), complex)
         if k:

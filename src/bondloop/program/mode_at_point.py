@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 from bondloop.errors import InputError, SolveError
 from bondloop.program.settling import Settling
 from bondloop.program.switching_rules import StopRule
+from bondloop.program.tolerances_analysis import GAP_EXCESS
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Var
     from bondloop.program.system_data import SystemData
 
 __all__ = ["check_gaps", "constant", "mode_at", "starting_states"]
-
-BEYOND = 1e-9
-"""How far beyond its gap a stop may start, in SI units and as a share of the gap: where another simulation
-has left it, by no more than its tolerance."""
 
 
 def constant(value: float, _: float) -> float:
@@ -74,7 +71,7 @@ def check_gaps(run: Settling, x: list[float], t: float = 0.0) -> None:
         if not isinstance(rule, StopRule):
             continue
         displacement, gap = of_rule[:2]
-        if displacement - gap > BEYOND * (1 + abs(gap)):
+        if displacement - gap > GAP_EXCESS * (1 + abs(gap)):
             raise InputError(
                 f"{run.system.name}: {rule.path} would start {displacement - gap:.6g} beyond its gap of "
                 f"{gap:.6g}, at a displacement of {displacement:.6g}; give a larger gap, or a lower "

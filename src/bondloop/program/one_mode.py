@@ -14,6 +14,7 @@ from bondloop.program.mode_at_point import constant, mode_at
 from bondloop.program.mode_merge import folded
 from bondloop.program.settling import Settling
 from bondloop.program.switching_rules import StopRule
+from bondloop.program.tolerances_analysis import INSTANT_SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from bondloop.program.system_data import SystemData
 
 __all__ = ["linearise", "local_space", "mode_words", "system_in_mode", "without_idle"]
-
-WINDOW = 1e-8
-"""Seconds within which events are one instant where there is but one instant."""
 
 
 def linearise(
@@ -89,7 +87,7 @@ def _linearised_mode(
     """Return a system that switches linearised at a point, in the mode that holds there or in another."""
     signals = [partial(constant, value) for value in inputs]
     still = [partial(constant, 0.0) for _ in system.input_rates]
-    run = Settling(system, signals, still, list(parameters.values()), WINDOW)
+    run = Settling(system, signals, still, list(parameters.values()), INSTANT_SECONDS)
     if modes is None:
         x = mode_at(run, states)
         key = run.modes.of(x)

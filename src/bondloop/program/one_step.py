@@ -14,6 +14,13 @@ from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, w
 from bondloop.program.paths import within
 from bondloop.program.slope_rows import Tangents
 from bondloop.program.spectrum import Spectrum, spectrum
+from bondloop.program.tolerances_analysis import (
+    DOUBLE_EIGENVALUE,
+    GROWTH_ROUNDING,
+    SINGLE_EIGENVALUE,
+    SLOW_RATE,
+    TRIPLE_EIGENVALUE,
+)
 from bondloop.program.walk import Point, Walk
 
 if TYPE_CHECKING:
@@ -25,21 +32,6 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
 __all__ = ["OneStep", "Point", "Values", "one_step"]
-
-REST = 1e-5
-"""Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position. A
-Jordan block of three, which a table has, is split by rounding to about the cube root of 1e-16."""
-
-EXACT, DOUBLE = 1e-8, 1e-6
-"""The same for a single eigenvalue, and for a Jordan block of two."""
-
-SLOW = 1e-4
-"""Rate [1/s] below which a single eigenvalue at 1 rests: it adds less than half in an hour. What the design
-of a controller makes rest is at 1 only as exactly as the design was solved: an integrator in an inverse whose
-numbers were searched for, to 2e-8 a step, up or down as the machine rounds."""
-
-MARGIN = 1e-9
-"""Growth per step that is taken for rounding."""
 
 
 @dataclass(frozen=True)
@@ -130,17 +122,17 @@ class OneStep:
     @cached_property
     def spectrum(self) -> Spectrum:
         """Its eigenvalues, as far as they can be had."""
-        return spectrum(self.step, margin=MARGIN, rest=REST)
+        return spectrum(self.step, margin=GROWTH_ROUNDING, rest=TRIPLE_EIGENVALUE)
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Eigenvalues, the largest first; those at rest, at 1 but for rounding, are left out."""
         values = self.spectrum.eigenvalues
         off = np.abs(values - 1)
-        single = min(max(EXACT, SLOW * self.period), DOUBLE)
-        near = values[(off > single) & (off <= REST)]
+        single = min(max(SINGLE_EIGENVALUE, SLOW_RATE * self.period), DOUBLE_EIGENVALUE)
+        near = values[(off > single) & (off <= TRIPLE_EIGENVALUE)]
         # One alone is no Jordan block; two are split by the square root of rounding, three by its cube root.
-        split = single if len(near) < 2 else DOUBLE if len(near) == 2 else REST
+        split = single if len(near) < 2 else DOUBLE_EIGENVALUE if len(near) == 2 else TRIPLE_EIGENVALUE
         return np.asarray(values[off > split])
 
     @property
@@ -176,7 +168,7 @@ class OneStep:
     @property
     def stable(self) -> bool:
         """Whether nothing grows."""
-        return self.spectral_radius <= 1 + MARGIN and not self.spectrum.outside
+        return self.spectral_radius <= 1 + GROWTH_ROUNDING and not self.spectrum.outside
 
     # ---------------------------------------------------------------- responses
 

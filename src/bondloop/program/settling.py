@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bondloop.errors import SolveError
 from bondloop.program.switching_functions import Key, ModeFunctions, RuleFunctions
 from bondloop.program.switching_rules import HIT, IMPULSE_SLACK, QUIET, REBOUNDING, SLACK
+from bondloop.program.tolerances_analysis import MODE_COMBINATIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from bondloop.program.system_data import SystemData
 
 __all__ = ["Settled", "Settling"]
-
-MOST_TRIED = 20_000
-"""Combinations of modes that are tried at an instant: those of several models side by side multiply."""
 
 
 @dataclass
@@ -259,7 +257,7 @@ class Settling:
             for part in self.system.switching
         ]
         every = (tuple(itertools.chain(*of_parts)) for of_parts in itertools.product(*parts))
-        several = list(itertools.islice(every, MOST_TRIED))
+        several = list(itertools.islice(every, MODE_COMBINATIONS))
         return sorted(several, key=lambda modes: sum(a != b for a, b in zip(modes, old, strict=True)))
 
     def _unsettled(self, t: float, x: list[float]) -> str:

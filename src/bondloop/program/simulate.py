@@ -15,6 +15,7 @@ from bondloop.program.inputs import Inputs, as_signal, rate_signal, with_rates
 from bondloop.program.linear import slopes
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.stepping import Stepping
+from bondloop.program.tolerances_analysis import STIFF_STEPS
 from bondloop.program.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from bondloop.program.system_data import Divisor, SystemData
 
 __all__ = ["simulate"]
-
-STEPS = 1000
-"""Steps, at least, of a stiff method that inputs act on."""
 
 
 def simulate(  # noqa: PLR0913 - what to integrate, and how
@@ -166,7 +164,7 @@ def _stepping(
         first_sizes(atol, partial(rates, memory=None), first, (start, x0), inputs_at)
     stepping = Stepping(
         end, options["method"], options["rtol"], atol, options["max_step"],
-        see_inputs=np.inf if inputs_at.steady else (end - start) / STEPS,
+        see_inputs=np.inf if inputs_at.steady else (end - start) / STIFF_STEPS,
     )  # fmt: skip
     stepping.begin(rates, start, x0, local, constant=first if system.is_linear else None)
     return stepping

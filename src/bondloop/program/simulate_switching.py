@@ -17,6 +17,7 @@ from bondloop.program.mode_at_point import check_gaps, mode_at
 from bondloop.program.settling import Settling
 from bondloop.program.state_sizes import StateSizes, first_sizes
 from bondloop.program.stepping import Stepping
+from bondloop.program.tolerances_analysis import CONSTANT_INPUT_STEPS, EVENT_WINDOW, INPUT_STEPS, MOST_EVENTS
 from bondloop.program.trajectory import Event, SwitchingTrajectory
 
 if TYPE_CHECKING:
@@ -29,16 +30,6 @@ if TYPE_CHECKING:
     from bondloop.program.system_data import SystemData
 
 __all__ = ["simulate_switching"]
-
-WINDOW = 1e-8
-"""Events within this share of the duration are one instant, and a rebound that is shorter is none."""
-
-STEPS, STEPS_AT_REST = 1000, 100
-"""Steps into which the duration is divided at least: a solver does not see an input that acts on a switch
-alone. Fewer where all inputs are constant."""
-
-MOST_EVENTS = 1_000_000
-"""Events of one simulation; more are taken for a model that chatters."""
 
 
 def simulate_switching(
@@ -72,7 +63,7 @@ def simulate_switching(
         Start and end, when the inputs are largest, and whether they are constant.
     """
     start, end = inputs_at.span
-    window = WINDOW * (end - start)
+    window = EVENT_WINDOW * (end - start)
     run = Settling(system, signals, rate_signals, parameters, window)
     run.evaluations_left = options.get("evaluations", np.inf)
     stepping = _Stepping(run, options, inputs_at)
@@ -149,7 +140,7 @@ class _Stepping(Stepping):
         start, end = inputs_at.span
         max_step = options["max_step"]
         if not np.isfinite(max_step):
-            max_step = (end - start) / (STEPS_AT_REST if inputs_at.steady else STEPS)
+            max_step = (end - start) / (CONSTANT_INPUT_STEPS if inputs_at.steady else INPUT_STEPS)
         atol = options["atol"]
         if atol is None:
             atol = StateSizes(len(run.system.states), end - start)

@@ -15,21 +15,17 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.delayed_step import DelayedStep, written_out
+from bondloop.program.tolerances_analysis import (
+    CLOSED_FORM_LINES,
+    DENSE_SPECTRUM,
+    PLACES_PER_VALUE,
+    PLACES_WRITTEN_OUT,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Spectrum", "count_outside", "spectrum"]
-
-_DENSE = 1500
-"""States and places up to which all eigenvalues are computed densely: a second or two, 100 MB."""
-
-_WRITTEN_OUT, _PLACES = 200, 25
-"""Places in delay lines up to which they are written out as states, in all or for each value that is read:
-the closed form takes longer the more are read, a prediction over 50 ms at 4 kHz twenty times as long."""
-
-_CHANNELS = 60
-"""Delay lines up to which the closed form pays; beyond, its determinants cost more than the registers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +88,13 @@ def spectrum(step: DelayedStep, *, margin: float = 1e-9, rest: float = 1e-5) -> 
     from bondloop.program.spectrum_delays import delays_in_closed_form
     from bondloop.program.spectrum_sparse import sparse_search
 
-    few = step.states + step.places <= _DENSE
+    few = step.states + step.places <= DENSE_SPECTRUM
     channels = len(step.delays)
-    if few and (step.places <= max(_WRITTEN_OUT, _PLACES * channels) or channels > _CHANNELS):
+    if few and (
+        step.places <= max(PLACES_WRITTEN_OUT, PLACES_PER_VALUE * channels) or channels > CLOSED_FORM_LINES
+    ):
         return _dense(step, margin, rest)
-    if step.states <= _DENSE and channels <= _CHANNELS:
+    if step.states <= DENSE_SPECTRUM and channels <= CLOSED_FORM_LINES:
         closed = delays_in_closed_form(step, margin, rest)
         if closed is not None:
             leading, outside, note = closed

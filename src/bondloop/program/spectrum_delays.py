@@ -16,6 +16,12 @@ import numpy as np
 from bondloop.program.delayed_step import with_registers
 from bondloop.program.loop_transfer import LoopTransfer, loop_transfer
 from bondloop.program.spectrum_roots import contour_starts, leading_roots
+from bondloop.program.tolerances_analysis import (
+    LOGARITHM_AGREEMENT,
+    LOGARITHM_STEP,
+    SHORT_REGISTER,
+    SHORT_REGISTER_PLACES,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,16 +29,6 @@ if TYPE_CHECKING:
     from bondloop.program.delayed_step import DelayedStep
 
 __all__ = ["delays_in_closed_form"]
-
-_SHORT, _ABSORBED = 16, 100
-"""Registers up to this length are written out, up to this many places: the long ones then set the pace."""
-
-_STEP = 2.0
-"""Largest change of log f between neighbouring points. A double zero half-way between them makes it 4,
-although the phase itself would then be back where it was: the derivative is what tells."""
-
-_AGREE = 0.5
-"""How far the change of log f may stray from the one that its derivatives promise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +61,7 @@ def delays_in_closed_form(
     places = 0
     short: set[int] = set()
     for source, length in sorted(step.lengths.items(), key=lambda item: item[1]):
-        if length <= _SHORT and places + length <= _ABSORBED:
+        if length <= SHORT_REGISTER and places + length <= SHORT_REGISTER_PLACES:
             short.add(source)
             places += length
     f = loop_transfer(with_registers(step, short))
@@ -142,7 +138,7 @@ def _followed(
         error = right[1] - left[1] - promised
         error = error.real + 1j * (np.mod(error.imag + np.pi, 2 * np.pi) - np.pi)
         steep = h * np.maximum(abs(left[2]), abs(right[2]))
-        open_ = ~((abs(error) < _AGREE) & (steep < _STEP)) & (h > 1e-14)
+        open_ = ~((abs(error) < LOGARITHM_AGREEMENT) & (steep < LOGARITHM_STEP)) & (h > 1e-14)
         turned += float((promised + error).imag[~open_].sum())
         if not open_.any():
             break

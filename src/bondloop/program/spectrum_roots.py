@@ -13,24 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.program.tolerances_analysis import (
+    LISTED_EIGENVALUES,
+    MULTIPLE_ZERO,
+    NEAR_POLES,
+    ROOT_ITERATIONS,
+)
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.loop_transfer import LoopTransfer
 
 __all__ = ["contour_starts", "leading_roots", "with_conjugates"]
-
-_LEADING = 200
-"""Eigenvalues in the upper half plane that are listed."""
-
-_SAME = 1e-7
-"""Zeros nearer to each other are one, of higher multiplicity: Newton's method parts them no better."""
-
-_ITERATIONS = 40
-"""Steps of Newton's method at most."""
-
-_NEAR = 12
-"""Poles near a start that are multiplied out."""
 
 
 def contour_starts(z: NDArray[np.complex128], slope: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -67,16 +62,16 @@ def leading_roots(
         Zeros with their conjugates, repeated by multiplicity, in no order.
     """
     poles = f.poles[(f.poles.imag > -1e-12) & (np.abs(f.poles) > 0.9)]
-    poles = poles[np.argsort(-np.abs(poles))][: 5 * _LEADING]
+    poles = poles[np.argsort(-np.abs(poles))][: 5 * LISTED_EIGENVALUES]
     reach = 3 / f.delays.max()
     star = np.outer([0.1, 0.3, 0.7], reach * np.exp(1j * np.array([0, 0.8, 1.6, 2.4]))).ravel()
-    beside = np.append(poles + 1e-7 * (1 + 0.5j), poles[: _LEADING // 4, None] + star)
+    beside = np.append(poles + 1e-7 * (1 + 0.5j), poles[: LISTED_EIGENVALUES // 4, None] + star)
     roots = _distinct(np.concatenate([_newton(f, starts, reach), _newton(f, beside.ravel(), 0.05)]), outside)
     zeros = _verified(f, roots)
     # Slow motions crowd towards z = 1, those of the delays stand all around.
     angles = np.concatenate([[0.0], np.geomspace(1e-5, np.pi, 200), np.linspace(0, np.pi, 300)])
     for further in (0.1 * reach, 0.3 * reach, 0.7 * reach, 1.5 * reach, 0.05, 0.3):
-        if expected is not None and int(outside(zeros).sum()) >= min(expected, 2 * _LEADING):
+        if expected is not None and int(outside(zeros).sum()) >= min(expected, 2 * LISTED_EIGENVALUES):
             break
         # Two starts may run into one zero while its neighbour waits: look again, the known zeros divided out.
         again = _newton(f, np.exp(further + 1j * angles), max(0.3 * reach, 0.2 * further), known=zeros)
@@ -102,7 +97,7 @@ def _newton(
     nearby = _nearby(f, starts)
     converged = np.zeros(z.size, bool)
     active = np.arange(z.size)
-    for _ in range(_ITERATIONS):
+    for _ in range(ROOT_ITERATIONS):
         if not active.size:
             break
         at = z[active]
@@ -127,7 +122,7 @@ def _newton(
 
 def _nearby(f: LoopTransfer, starts: NDArray[np.complex128]) -> NDArray[np.intp]:
     """Numbers of the poles nearer to each start than the delays' zeros to each other; −1: none."""
-    count = min(_NEAR, f.poles.size)
+    count = min(NEAR_POLES, f.poles.size)
     numbers = np.full((starts.size, count), -1)
     spacing = 4 / f.delays.max()
     for first in range(0, starts.size if count else 0, 1000):
@@ -155,11 +150,11 @@ def _distinct(
     """List the leading zeros, each once; those outside first, that the ones at rest displace none."""
     roots = roots[np.argsort(np.angle(roots))]
     if roots.size:
-        roots = roots[np.append(True, np.abs(np.diff(roots)) > _SAME)]
-    roots = roots[np.lexsort((-np.abs(roots), ~outside(roots)))][: 3 * _LEADING]
+        roots = roots[np.append(True, np.abs(np.diff(roots)) > MULTIPLE_ZERO)]
+    roots = roots[np.lexsort((-np.abs(roots), ~outside(roots)))][: 3 * LISTED_EIGENVALUES]
     kept = np.zeros(0, complex)
     for root in roots:
-        if kept.size < _LEADING and (np.abs(root - kept) > _SAME).all():
+        if kept.size < LISTED_EIGENVALUES and (np.abs(root - kept) > MULTIPLE_ZERO).all():
             kept = np.append(kept, root)
     return kept
 
@@ -169,7 +164,7 @@ def _verified(f: LoopTransfer, roots: NDArray[np.complex128]) -> NDArray[np.comp
     if not roots.size:
         return roots
     distance = np.abs(roots[:, None] - np.concatenate([roots, roots.conj()]))
-    distance[distance < _SAME] = np.inf
+    distance[distance < MULTIPLE_ZERO] = np.inf
     radius = np.minimum(0.3 * distance.min(1), 0.1 / f.delays.max())[:, None]
     turn = np.exp(2j * np.pi * (np.arange(24) + 0.5) / 24)
     z = roots[:, None] + radius * turn

@@ -16,6 +16,7 @@ import numpy as np
 
 from bondloop.program.delayed_step import with_registers
 from bondloop.program.spectrum_roots import with_conjugates
+from bondloop.program.tolerances_analysis import ARNOLDI_PRODUCTS, ARNOLDI_VECTORS, SHIFT_OFFSET, SHIFTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,18 +25,6 @@ if TYPE_CHECKING:
     from bondloop.program.delayed_step import DelayedStep
 
 __all__ = ["sparse_search"]
-
-_SHIFTS = 7
-"""Factorisations at most: some seconds for 10,000 states."""
-
-_VECTORS = 100
-"""Vectors of Arnoldi's method per shift; about half as many eigenvalues converge."""
-
-_PRODUCTS = 2e8
-"""Multiplications that make these vectors orthogonal, at most: larger steps get fewer vectors."""
-
-_OFFSET = 1e-4
-"""Shifts stand this far outside the circle: eigenvalues at exactly 1 are common, and must not be hit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +52,19 @@ def sparse_search(step: DelayedStep) -> SparseSearch:
 
     M = _balanced(sparse.csc_array(with_registers(step).A))
     size = M.shape[0]
-    vectors = min(max(20, min(_VECTORS, int(np.sqrt(_PRODUCTS / size)))), size)
+    vectors = min(max(20, min(ARNOLDI_VECTORS, int(np.sqrt(ARNOLDI_PRODUCTS / size)))), size)
     outermost, largest = _outermost(M, vectors)
     values = [outermost]
     # It is an estimate from the inside, or from a matrix far from normal: look there.
-    if abs(largest) > 1 + _OFFSET:
+    if abs(largest) > 1 + SHIFT_OFFSET:
         values.append(_around(M, largest * (1 + 1e-7), vectors)[0])
     covered = angle = 0.0
-    for _ in range(_SHIFTS):
-        shift = (1 + _OFFSET) * np.exp(1j * angle)
+    for _ in range(SHIFTS):
+        shift = (1 + SHIFT_OFFSET) * np.exp(1j * angle)
         nearest, radius = _around(M, shift, vectors)
         values.append(nearest)
         # The disc cuts the unit circle where |e^{iθ} − σ| = radius, 2 |σ|^½ sin(θ/2) = √(radius² − offset²).
-        half = 2 * float(np.arcsin(min(np.sqrt(max(radius**2 - _OFFSET**2, 0.0)) / 2, 1.0)))
+        half = 2 * float(np.arcsin(min(np.sqrt(max(radius**2 - SHIFT_OFFSET**2, 0.0)) / 2, 1.0)))
         if half == 0:
             break
         if angle - half > covered:  # a gap: the disc turned out smaller than the one before it

@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from bondloop.program.tolerances_analysis import (
+    ABSOLUTE_SHARE,
+    CIRCLE_POWERS,
+    INSTANT_WIDTH,
+    TRANSIENT_POWERS,
+)
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
@@ -26,16 +33,6 @@ if TYPE_CHECKING:
     """How fast states act on each other, and how much."""
 
 __all__ = ["StateSizes", "first_sizes"]
-
-SHARE = 1e-12
-"""Absolute tolerance of a state, as a share of its size."""
-
-TRANSIENT, PERIODS = 64, 60
-"""Powers after which the growth of paths is that of their fastest circle, and over which it is taken: a
-multiple of the lengths of short circles."""
-
-INSTANT = 1e-14
-"""Relative width of an instant. Steps are no shorter, so a jump of an input is not located more closely."""
 
 
 class StateSizes:
@@ -59,7 +56,7 @@ class StateSizes:
 
     def __init__(self, count: int, duration: float) -> None:
         self.size = np.zeros(count)
-        self.tolerance = np.full(count, SHARE)
+        self.tolerance = np.full(count, ABSOLUTE_SHARE)
         """Absolute tolerances: the same array throughout, so that a solver that holds it sees it change."""
         self._least = 1.0 / duration
         self._floor = np.zeros(count)
@@ -101,7 +98,7 @@ class StateSizes:
 
     def jump(self, rates: NDArray[np.float64], time: float) -> None:
         """Take note of rates that may come and go at once, up to a time."""
-        made = INSTANT * time * np.abs(rates)
+        made = INSTANT_WIDTH * time * np.abs(rates)
         self._floor = np.maximum(self._floor, np.where(np.isfinite(made), made, 0.0))
         self._settled = False
 
@@ -129,7 +126,9 @@ class StateSizes:
         size = self.coupling[1].passed(largest.copy())
         self._settled, self.size = bool((size == largest).all()), size
         # Nothing is known of a state that nothing has moved yet.
-        self.tolerance[:] = np.where(size > 0.0, np.maximum(SHARE * size, np.finfo(float).tiny), SHARE)
+        self.tolerance[:] = np.where(
+            size > 0.0, np.maximum(ABSOLUTE_SHARE * size, np.finfo(float).tiny), ABSOLUTE_SHARE
+        )
         if self.within_instant:
             np.maximum(self.tolerance, self._floor, out=self.tolerance)
 
@@ -158,15 +157,15 @@ def _circles(edges: _Edges, circle: NDArray[np.int_]) -> NDArray[np.float64]:
     growth = np.zeros(circle.max(initial=-1) + 1)
     if len(edges.rows):
         v = np.ones(len(circle))
-        for k in range(TRANSIENT + PERIODS):
+        for k in range(TRANSIENT_POWERS + CIRCLE_POWERS):
             after, norm = np.zeros(len(v)), np.zeros(len(growth))
             after[edges.rows] = edges.made(v)
             np.maximum.at(norm, circle, after)
             v = after / np.where(norm > 0.0, norm, 1.0)[circle]
-            if k >= TRANSIENT:
+            if k >= TRANSIENT_POWERS:
                 growth += np.log(np.where(norm > 0.0, norm, 1.0))
         members = np.bincount(circle[edges.rows], minlength=len(growth)) > 0
-        growth = np.where(members, np.exp(growth / PERIODS) * (1 + 1e-9), 0.0)
+        growth = np.where(members, np.exp(growth / CIRCLE_POWERS) * (1 + 1e-9), 0.0)
         # Where it is not that of the fastest circle yet, something would grow without end.
         for _ in range(100):
             gain = _Edges(edges.i, edges.j, edges.gains / growth[circle[edges.i]])

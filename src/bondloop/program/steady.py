@@ -17,10 +17,11 @@ import numpy as np
 from bondloop.errors import ModeWarning, SolveError, StabilityWarning
 from bondloop.program.evaluator import evaluator
 from bondloop.program.one_mode import local_space
-from bondloop.program.rest import DENSE, equilibrated, null, rest_of, state_units
+from bondloop.program.rest import equilibrated, null, rest_of, state_units
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.switching_goals import with_sizes
 from bondloop.program.switching_rest import SwitchingRest
+from bondloop.program.tolerances_analysis import DENSE_REST, FREE_SHARE, MODE_SLACK
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["SteadyState", "fastest_growth", "left_open", "steady_state", "warn_of_mode"]
 
 
-SHARE = 1e-9
-"""Share in a free direction, where the equations are of size one, from which a state takes part."""
 NAMED = 4
 """States that a remark names before it counts."""
 
@@ -102,7 +101,7 @@ def left_open(A: NDArray[np.float64]) -> tuple[NDArray[np.int_], int]:
         return np.array([], dtype=int), 0
     share = np.abs(directions) / equilibrated(A)[2][:, None]
     share /= share.max(axis=0)
-    return np.flatnonzero(share.max(axis=1) > SHARE), directions.shape[1]
+    return np.flatnonzero(share.max(axis=1) > FREE_SHARE), directions.shape[1]
 
 
 def steady_state(
@@ -147,7 +146,7 @@ def steady_state(
         x = rest_of(system, inputs, values, x0)
         warn_of_mode(system, x, inputs, values)
     local = local_space(system, x, inputs, values)
-    if len(x) <= DENSE:
+    if len(x) <= DENSE_REST:
         _warn_of_growth(system, local)
     free, freedom = _open(local)
     return SteadyState(dict(zip(system.states, x.tolist(), strict=True)), free, freedom)
@@ -157,7 +156,7 @@ def _open(local: StateSpace) -> tuple[tuple[str, ...], int]:
     """Return the states that the equations about a rest leave open, and in how many ways."""
     if not local.states:
         return (), 0
-    if len(local.states) > DENSE:
+    if len(local.states) > DENSE_REST:
         try:
             factorised(local.A)
         except SingularError:
@@ -209,10 +208,6 @@ def fastest_growth(A: NDArray[np.float64]) -> float:
     return float(np.max(p.real[p.real > rounding], initial=0.0))
 
 
-SLACK = 1e-9
-"""What counts as zero, as a share of the terms: a steady state is not known better."""
-
-
 def warn_of_mode(
     system: SystemData,
     x: NDArray[np.float64],
@@ -246,7 +241,7 @@ def warn_of_mode(
     for held in system.modes.held:
         count = 2 + len(held.rule.terms)
         of_rule = seen[first : first + count]
-        slack = [SLACK * size for size in sizes[first : first + count]]
+        slack = [MODE_SLACK * size for size in sizes[first : first + count]]
         why = held.rule.broken(held.mode, of_rule[0], of_rule[1], of_rule[2:], slack)
         if why:
             reasons.append(f"{held.words} does not hold there: {why}")

@@ -10,6 +10,18 @@ import numpy as np
 
 from bondloop.errors import BondloopError, InputError
 from bondloop.program.state_sizes import StateSizes
+from bondloop.program.tolerances_analysis import (
+    BDF_TOLERANCE,
+    DECAY_DAMPING,
+    DENSE_STEPPING,
+    JUMP_STEPS,
+    JUMP_WIDTH,
+    JUMPS,
+    STEPS_AHEAD,
+    STIFF_STEP,
+    STIFFNESS_TEST_STEPS,
+    TAME_STEP,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,30 +31,6 @@ __all__ = ["Stepping", "fastest"]
 
 EXPLICIT, IMPLICIT = "DOP853", "BDF"
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
-
-FIRST_LOOK = 200
-"""Steps after which it is first asked whether the method is the right one; twice as many each time after."""
-
-MANY = 1000
-"""Steps that must still be ahead for another method to be worth it."""
-
-STIFF, TAME = 2.0, 0.3
-"""Steps times the fastest rate of decay. DOP853 follows a decay to 1e-9 with steps of less than one; where
-they are of more than two, it is stability that limits them. Below 0.3 an implicit method follows that decay,
-which the explicit one does with fewer steps."""
-
-FINER = 0.03
-"""Share of the relative tolerance that BDF gets: errors of its many steps add up to more than DOP853's."""
-
-DAMPED = 0.1
-"""Least damping ratio of what counts as a decay; what swings longer has to be followed by any method."""
-
-JUMPS, JUMP_STEPS, JUMP_WIDTH = 5, 10, 1e-10
-"""Jumps of inputs that may follow each other within this share of the duration, and the steps taken with
-wider tolerances at each: in the shortest step that a time allows, an input may move a state by too much."""
-
-DENSE = 300
-"""States up to which all eigenvalues are computed."""
 
 
 class Stepping:
@@ -88,7 +76,7 @@ class Stepping:
         self._rates: Callable[[float, NDArray[np.float64]], list[float]] | None = None
         self._slopes: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]] | None = None
         self._constant: sparse.csr_array[np.float64] | None = None
-        self._count, self._look, self._since = 0, FIRST_LOOK, 0.0
+        self._count, self._look, self._since = 0, STIFFNESS_TEST_STEPS, 0.0
         self._begun = math.nan
         self._jump, self._jumps, self._after = 0.0, 0, 0
 
@@ -157,12 +145,12 @@ class Stepping:
         t = self.solver.t
         h = (t - self._since) / self._count
         self._count, self._since = 0, t
-        if self.method == EXPLICIT and self.end - t < MANY * h:
+        if self.method == EXPLICIT and self.end - t < STEPS_AHEAD * h:
             return
         number = h * self._fastest()
         other = IMPLICIT if self.method == EXPLICIT else EXPLICIT
-        if number > STIFF if other == IMPLICIT else number < TAME:
-            self.method, self._look = other, FIRST_LOOK
+        if number > STIFF_STEP if other == IMPLICIT else number < TAME_STEP:
+            self.method, self._look = other, STIFFNESS_TEST_STEPS
             self._make(t, self.solver.y)
         else:
             self._look *= 2
@@ -182,10 +170,10 @@ class Stepping:
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self._atol, "max_step": self.max_step}
         if self.chosen and self.method == IMPLICIT:
             options["max_step"] = self._implicit_step
-            options["rtol"] = max(FINER * self.rtol, min(self.rtol, 1e-13))
+            options["rtol"] = max(BDF_TOLERANCE * self.rtol, min(self.rtol, 1e-13))
         if self.method in ("Radau", "BDF") and self._constant is not None:
             J = self._constant
-            options["jac"] = J.toarray() if J.shape[0] <= DENSE else J.tocsc()
+            options["jac"] = J.toarray() if J.shape[0] <= DENSE_STEPPING else J.tocsc()
         self.solver = getattr(scipy.integrate, self.method)(self._rates, t, x, self.bound, **options)
 
 
@@ -198,11 +186,11 @@ def fastest(slopes: sparse.csr_array[np.float64]) -> float:
     """
     from scipy.sparse.linalg import ArpackError, eigs
 
-    if slopes.shape[0] <= DENSE:
+    if slopes.shape[0] <= DENSE_STEPPING:
         p = np.linalg.eigvals(slopes.toarray())
     else:
         try:
             p = eigs(slopes.tocsc(), k=6, which="SR", return_eigenvectors=False)
         except ArpackError:
             return 0.0
-    return float(np.max(np.abs(p[-p.real > DAMPED * np.abs(p)]), initial=0.0))
+    return float(np.max(np.abs(p[-p.real > DECAY_DAMPING * np.abs(p)]), initial=0.0))

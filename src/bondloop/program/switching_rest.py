@@ -24,6 +24,13 @@ from bondloop.program.settling import Settling
 from bondloop.program.simulate_switching import simulate_switching
 from bondloop.program.solving import factorised
 from bondloop.program.switching_goals import switching_rules
+from bondloop.program.tolerances_analysis import (
+    REST_DISTANCE,
+    SWITCHING_DECAYS,
+    SWITCHING_EVALUATIONS,
+    SWITCHING_INSTANTS,
+    SWITCHING_ROUNDS,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,21 +40,6 @@ if TYPE_CHECKING:
     from bondloop.program.trajectory import Event
 
 __all__ = ["SwitchingRest"]
-
-SPAN = 4.0
-"""Times the slowest decay of a mode for which a motion is followed at first."""
-
-ROUNDS = 10
-"""How often a motion is followed; each time for at least twice as long as before."""
-
-EVALUATIONS = 60_000
-"""Evaluations of the rates in one round; a motion that needs more is given up."""
-
-LOOKS = 201
-"""Instants at which a motion is looked at, to see how far it goes."""
-
-NEAR = 1e-6
-"""Distance from a rest, as a share of how far each state has moved, at which a motion is over."""
 
 
 class SwitchingRest:
@@ -90,9 +82,9 @@ class SwitchingRest:
         seconds, span, horizon = 0.0, 0.0, 0.0
         events: Sequence[Event] = ()
         why = ""
-        for _ in range(ROUNDS):
+        for _ in range(SWITCHING_ROUNDS):
             span = max(self._span(run, x), 2 * span)
-            horizon = max(horizon, span * 2 ** (ROUNDS - 1)) if not seconds else horizon
+            horizon = max(horizon, span * 2 ** (SWITCHING_ROUNDS - 1)) if not seconds else horizon
             try:
                 before, last, (x, events) = x, events, self._moved(x, span)
             except SolveError as error:
@@ -148,7 +140,7 @@ class SwitchingRest:
         dying = -p.real[p.real < -1e-9 * fast]
         swinging = np.abs(p.imag[(np.abs(p.real) <= 1e-9 * fast) & (np.abs(p.imag) > 1e-9 * fast)])
         slowest = dying.min(initial=np.inf)
-        lasting = SPAN / (slowest if np.isfinite(slowest) else fast or 1.0)
+        lasting = SWITCHING_DECAYS / (slowest if np.isfinite(slowest) else fast or 1.0)
         return float(max(lasting, 4 * np.pi / swinging.min(initial=np.inf)))
 
     def _rest(self, run: Settling, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -171,7 +163,7 @@ class SwitchingRest:
     def _near(self, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
         """Whether a point is a rest but for what is left of the motion."""
         scale = np.where(self.scale > 0, self.scale, np.abs(rest))
-        return bool(np.all(np.abs(rest - x) <= NEAR * np.where(scale > 0, scale, 1.0)))
+        return bool(np.all(np.abs(rest - x) <= REST_DISTANCE * np.where(scale > 0, scale, 1.0)))
 
     def _stays(self, run: Settling, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
         """Whether a motion from x about a rest of the same mode can never end that mode.
@@ -225,7 +217,7 @@ class SwitchingRest:
         drift = np.abs(L @ (L.T @ rates)) * span
         scale = np.where(self.scale > 0, self.scale, 1.0)[places]
         worst = int(np.argmax(drift / scale)) if len(drift) else 0
-        return mode.states[worst] if drift[worst] > NEAR * scale[worst] else ""
+        return mode.states[worst] if drift[worst] > REST_DISTANCE * scale[worst] else ""
 
     def _repeats(self, last: Sequence[Event], events: Sequence[Event]) -> bool:
         """Whether two rounds switched at the same states: nothing is lost in between."""
@@ -234,7 +226,7 @@ class SwitchingRest:
         sizes = [
             np.abs([list(e.before.values()) for e in of_round]).max(axis=0) for of_round in (last, events)
         ]
-        return bool(np.all(np.abs(sizes[0] - sizes[1]) <= NEAR * self.scale))
+        return bool(np.all(np.abs(sizes[0] - sizes[1]) <= REST_DISTANCE * self.scale))
 
     # ------------------------------------------------------------------ the motion
 
@@ -246,11 +238,12 @@ class SwitchingRest:
             "rtol": 1e-9,
             "atol": 1e-12 * np.where(self.scale > 0, self.scale, size),
             "max_step": np.inf,
-            "evaluations": EVALUATIONS,
+            "evaluations": SWITCHING_EVALUATIONS,
         }
         motion = simulate_switching(
-            self.system, self._signals, self._rates, self._parameters, x, np.linspace(0.0, span, LOOKS),
-            options, Inputs({}, self._signals, self._rates, (0.0, span)),
+            self.system, self._signals, self._rates, self._parameters, x,
+            np.linspace(0.0, span, SWITCHING_INSTANTS), options,
+            Inputs({}, self._signals, self._rates, (0.0, span)),
         )  # fmt: skip
         self.scale = np.maximum(self.scale, np.abs(motion.states).max(axis=0))
         return motion.states[-1], motion.events

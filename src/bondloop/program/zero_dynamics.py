@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.errors import InputError, SolveError
 from bondloop.program.one_mode import local_space, without_idle
+from bondloop.program.tolerances_analysis import IMAGINARY_AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from bondloop.program.system_data import SystemData
 
 __all__ = ["ZeroDynamics", "judged", "zero_dynamics"]
-
-RESTING = 1e-7
-"""A zero this near the imaginary axis, relative to the fastest one, counts as on it."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def zero_dynamics(
 
 def judged(states: tuple[str, ...], zeros: NDArray[np.complex128]) -> ZeroDynamics:
     """Judge zero dynamics by their eigenvalues."""
-    size = RESTING * max(1.0, float(np.abs(zeros).max(initial=0.0)))
+    size = IMAGINARY_AXIS * max(1.0, float(np.abs(zeros).max(initial=0.0)))
     worst = float(zeros.real.max(initial=-np.inf))
     verdict = "unstable" if worst > size else "marginal" if worst > -size else "stable"
     return ZeroDynamics(states, zeros, verdict if states else "none")
