@@ -20,7 +20,7 @@ from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, shortened, variables
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
-from bondloop.program.mode_merge import folded
+from bondloop.program.mode_merge import folded, needed
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system_data import is_linear
@@ -402,13 +402,7 @@ def mode_slopes(
     constants: dict[Var, Expr] = {r.mode: Const(m) for r, m in zip(rules, modes, strict=True)}
     places = [i for i, v in enumerate(system.state_vars) if v not in constants]
     rates = {system.state_vars[i]: folded(system.rate_exprs[i], constants) for i in places}
-    definitions: dict[Var, Expr] = {}
-    work = [v for e in rates.values() for v in variables(e)]
-    while work:
-        v = work.pop()
-        if v in system.definitions and v not in definitions:
-            definitions[v] = folded(system.definitions[v], constants)
-            work += variables(definitions[v])
+    definitions = needed(system.definitions, rates.values(), lambda e: folded(e, constants))
     used = {v for e in (*rates.values(), *definitions.values()) for v in variables(e)}
     mode = system.replaced(
         states=rates,

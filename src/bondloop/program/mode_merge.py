@@ -7,12 +7,12 @@ the hope that all is shared. So a switch in one corner of a model leaves the res
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from bondloop.program.causal_order import components
 from bondloop.program.expr import Const, Expr, Op, Var, select, substitute, variables
 
-__all__ = ["Merge", "folded", "plain_name"]
+__all__ = ["Merge", "folded", "needed", "plain_name"]
 
 VARIANT = "~"
 """Between a name and the number of its variant, where a variable is computed differently in some modes."""
@@ -149,6 +149,30 @@ def _shape(expr: Expr) -> Hashable:
         return expr.value
     assert isinstance(expr, Op)
     return (expr.name, *map(_shape, expr.args))
+
+
+def needed(
+    definitions: Mapping[Var, Expr], goals: Iterable[Expr], put: Callable[[Expr], Expr]
+) -> dict[Var, Expr]:
+    """Return the definitions that expressions need, each as ``put`` makes it, in the order met.
+
+    Parameters
+    ----------
+    definitions
+        All that there are.
+    goals
+        What is to be computed, already put.
+    put
+        What is done to a definition before it is looked into: constants folded, variables put in.
+    """
+    found: dict[Var, Expr] = {}
+    work = [v for e in goals for v in variables(e)]
+    while work:
+        v = work.pop()
+        if v in definitions and v not in found:
+            found[v] = put(definitions[v])
+            work += variables(found[v])
+    return found
 
 
 def folded(expr: Expr, values: Mapping[Var, Expr]) -> Expr:

@@ -11,7 +11,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.linear import linearised, numeric
 from bondloop.program.mode_at_point import constant, mode_at
-from bondloop.program.mode_merge import folded
+from bondloop.program.mode_merge import folded, needed
 from bondloop.program.settling import Settling
 from bondloop.program.switching_rules import StopRule
 from bondloop.program.tolerances_analysis import INSTANT_SECONDS
@@ -168,13 +168,7 @@ def system_in_mode(system: SystemData, modes: Key) -> tuple[SystemData, list[int
     places = [i for i, v in enumerate(system.state_vars) if v not in constants and v not in followers]
     rates = {system.state_vars[i]: put(system.rate_exprs[i]) for i in places}
     outputs = {name: put(e) for name, e in system.output_exprs.items()}
-    definitions: dict[Var, Expr] = {}
-    work = [v for e in (*rates.values(), *outputs.values()) for v in variables(e)]
-    while work:
-        v = work.pop()
-        if v in system.definitions and v not in definitions:
-            definitions[v] = put(system.definitions[v])
-            work += variables(definitions[v])
+    definitions = needed(system.definitions, [*rates.values(), *outputs.values()], put)
     ordered = {v: definitions[v] for v in system.definitions if v in definitions}
     used = {v for e in (*rates.values(), *outputs.values(), *ordered.values()) for v in variables(e)}
     reduced = system.replaced(

@@ -283,17 +283,11 @@ def one_step(
     inner = len(order)  # columns of states and delayed values; those of the probes follow
     order += [-1 - walk.probe_columns[v] for v in probes.values()]
     n, q = len(walk.states), len(walk.pushes)
-    if outputs:
-        core = [i for i, v in enumerate(walk.states) if within(v.name, *always)]
-    else:
-        core = [i for i, v in enumerate(walk.states) if not within(v.name, beside)]
+    core = _core(walk, always, None if outputs else beside)
     roots = [*output_numbers, *(walk.start[walk.states[i]] for i in core)]
     full = walk.rows(numbers, roots)
     full = full[:, order]
-    # A command that is held goes into its delay line at every substep: one value, one source.
-    same: dict[int | None, int] = {}
-    first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
-    sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
+    sources, delays = _sources(walk)
     kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]
     pushed = sorted({sources[j] for j in lines})
@@ -339,6 +333,23 @@ def one_step(
             o=np.array(output_values),
         ),
     )
+
+
+def _core(walk: Walk, always: Iterable[str], beside: str | None) -> list[int]:
+    """Return the states that are kept in any case: all but those beside the test, or those that are named."""
+    if beside is None:
+        return [i for i, v in enumerate(walk.states) if within(v.name, *always)]
+    return [i for i, v in enumerate(walk.states) if not within(v.name, beside)]
+
+
+def _sources(walk: Walk) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return for every delayed value what goes into its line, and the delay.
+
+    A command that is held goes into its delay line at every substep: one value, one source.
+    """
+    same: dict[int | None, int] = {}
+    first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
+    return tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
 
 
 def _acting(
