@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, sparse
 
-from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Sf, field_products
+from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Sf
+from bondloop.bondgraph.passes import field_laws
 from bondloop.hybrid import Simulation
 from bondloop.integrate import RK4
 from bondloop.program.expr import Var
@@ -50,9 +51,9 @@ def drawn(seed, n, cubic=False):
 
 
 def both(monkeypatch, build):
-    monkeypatch.setattr(field_products, "FEW_PORTS", 0)
+    monkeypatch.setattr(field_laws, "FEW_PORTS", 0)
     products = build()
-    monkeypatch.setattr(field_products, "FEW_PORTS", 99)
+    monkeypatch.setattr(field_laws, "FEW_PORTS", 99)
     return products, build()
 
 

@@ -477,3 +477,20 @@ def test_signals_modulate():
     run = system.simulate(2, {"V": 1.0})
     # e = 1 - exp(-t), f = exp(-t): the integral of 2 e f is (1 - exp(-t))^2.
     assert run["work"][-1] == pytest.approx((1 - np.exp(-2)) ** 2, rel=1e-7)
+
+
+@pytest.mark.parametrize("depth", [1000, 5000])
+def test_models_within_models_are_as_deep_as_one_likes(depth):
+    model = inner = Model("deep")
+    for _ in range(depth):
+        inner.m = Model()
+        inner = inner.m
+    inner.v, inner.force = One(), Se("F")
+    inner.force >> inner.v >> [I(mass=2), C(stiffness=8)]
+    path = "m." * depth
+    assert model.compile().states == (f"{path}I.momentum", f"{path}C.displacement")
+    assert len(model.copy().bonds()) == 3
+    entries = model.describe()["parts"]
+    for _ in range(depth):
+        entries = entries["m"]["parts"]
+    assert entries["I"] == {"part": "I", "mass": 2.0}

@@ -68,18 +68,26 @@ def _ready_made(owner: type) -> Kind | None:
 
 
 def _parts(model: Graph, whole: set[Part]) -> dict[str, Any]:
-    entries: dict[str, Any] = {}
-    for name, part in model._parts.items():
-        if not isinstance(part, Graph):
-            entries[name] = describe_part(part)
-        elif origin_of(part) is not None:
-            entries[name] = describe_model(part)
-            whole.update(p for _, p in part.walk())
-        else:
-            values = {"values": dict(part._symbol_values)} if part._symbol_values else {}
-            inner = {"model": "Model", "parts": _parts(part, whole), **values, **_attributes(part)}
-            entries[name] = _whole_or_words(part, inner)
-    return entries
+    """Describe the parts of a model by name, however deep models lie within models: the inner ones first."""
+    drawn = [model]
+    for graph in drawn:
+        inner = (part for part in graph._parts.values() if isinstance(part, Graph))
+        drawn.extend(part for part in inner if origin_of(part) is None)
+    described: dict[Part, dict[str, Any]] = {}
+    for graph in reversed(drawn):
+        entries: dict[str, Any] = {}
+        for name, part in graph._parts.items():
+            if not isinstance(part, Graph):
+                entries[name] = describe_part(part)
+            elif origin_of(part) is not None:
+                entries[name] = describe_model(part)
+                whole.update(p for _, p in part.walk())
+            else:
+                values = {"values": dict(part._symbol_values)} if part._symbol_values else {}
+                own = {"model": "Model", "parts": described[part], **values, **_attributes(part)}
+                entries[name] = _whole_or_words(part, own)
+        described[graph] = entries
+    return described[model]
 
 
 def _attributes(model: Graph) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from bondloop.bondgraph.drawing.policy import FOLDED
 from bondloop.bondgraph.graph import named_by_kind
 from bondloop.bondgraph.passes.bicausal import directions
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derive import Derivation
-from bondloop.bondgraph.passes.flatten import Flat, flatten
+from bondloop.bondgraph.passes.derive import derive_equations, system_of
+from bondloop.bondgraph.passes.flatten import FlatGraph, flatten
 from bondloop.errors import BondloopError, CausalityError, InputError, unknown_name
-from bondloop.program.expr import Var
 from bondloop.program.schedule import Statement, loops
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.graph import Graph
     from bondloop.bondgraph.parts import Part
+    from bondloop.bondgraph.passes.derivation import Derivation
 
 __all__ = ["sketch"]
 
@@ -41,7 +41,7 @@ def sketch(
         Paths of sub-models that are not folded; those within them are.
     """
     flat = flatten(model)
-    view = _view(model, flat)
+    view = _view(flat)
     nodes: list[Node] = []
     number: dict[Part, int] = {}
     for part, path in flat.paths.items():
@@ -94,18 +94,18 @@ class _View:
     conflict: frozenset[int] = frozenset()
 
 
-def _view(model: Graph, flat: Flat) -> _View:
+def _view(flat: FlatGraph) -> _View:
     try:
         causality = assign(flat)
     except CausalityError as error:
         view = _View(error.to_head, [-way for way in error.to_head], conflict=frozenset(error.bonds))
         view.marks = {flat.part[n]: "conflict" for n in error.nodes}
         return view
-    derivation = Derivation(model, flat, causality)
     view = _View(causality.to_head, [-way for way in causality.to_head])
     dependent: Iterable[str] = [flat.path[n] for n in causality.derivative]
     try:
-        system = derivation.system(None, None)
+        derivation = derive_equations(causality)
+        system = system_of(derivation, None, None)
         view.effort, view.flow = directions(derivation, system)
         dependent = system.dependent
         view.loops = _on_loops(derivation, system.schedule(list(system.definitions)))
@@ -121,8 +121,8 @@ def _on_loops(d: Derivation, statements: Iterable[Statement]) -> set[int]:
     bonds: set[int] = set()
     for loop in loops(statements):
         names = {v.name.rpartition("dt ")[2] for v, _ in loop.defines}
-        for bond, pair in enumerate(zip(d.effort, d.flow, strict=True)):
-            if all(isinstance(v, Var) and v.name in names for v in pair):
+        for bond, pair in enumerate(zip(d.variables.effort, d.variables.flow, strict=True)):
+            if all(v.name in names for v in pair):
                 bonds.add(bond)
     return bonds
 
@@ -169,7 +169,7 @@ def _within(path: str) -> list[str]:
     return [".".join(words[: k + 1]) for k in range(len(words))]
 
 
-def _port(flat: Flat, node: int) -> str:
+def _port(flat: FlatGraph, node: int) -> str:
     """Return the name of an element's port, where it has several that are named."""
     part = flat.part[node]
     if isinstance(part, el.Multiport) and len(part.port_names) > 1:

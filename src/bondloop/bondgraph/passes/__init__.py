@@ -1,1 +1,32 @@
-"""Passes from a drawn bond graph to its equations: flatten, assign causality, derive."""
+"""Passes from a drawn bond graph to its equations: flatten, assign causality, derive. Each is a function.
+
+>>> from bondloop.bondgraph import C, I, Model, One, Se
+>>> m = Model("oscillator")
+>>> m.force, m.v = Se("F"), One()
+>>> _ = m.force >> m.v >> [I(mass=2), C(stiffness=8)]
+>>> flat = flatten(m)
+>>> flat
+<FlatGraph oscillator: 4 nodes, 3 bonds>
+>>> graph = assign(flat)
+>>> print(graph)
+force >>| v
+v >>| I
+v |>> C
+>>> print(derive(graph).equations())
+d/dt I.momentum     = -C.displacement*C.stiffness + F
+d/dt C.displacement = I.momentum/I.mass
+"""
+
+from __future__ import annotations
+
+from bondloop.bondgraph.passes.causality import CausalGraph, assign
+from bondloop.bondgraph.passes.compile import compiled
+from bondloop.bondgraph.passes.derivation import Derivation
+from bondloop.bondgraph.passes.derive import derive, derive_equations, system_of
+from bondloop.bondgraph.passes.domains import domain_at
+from bondloop.bondgraph.passes.flatten import FlatGraph, flatten
+
+__all__ = [
+    "CausalGraph", "Derivation", "FlatGraph", "assign", "compiled", "derive", "derive_equations",
+    "domain_at", "flatten", "system_of",
+]  # fmt: skip

@@ -14,14 +14,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bondloop.bondgraph.elements import Clutch, Diode, Stop, Switch
+from bondloop.bondgraph.elements import Switching as Element
+from bondloop.bondgraph.passes.derive import remarks as shared_remarks
 from bondloop.bondgraph.passes.lookup import Outputs, output_paths, variable_at, wanted
 from bondloop.bondgraph.passes.measures import by_path
-from bondloop.bondgraph.passes.switching_ports import RULES
 from bondloop.errors import ModelError
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.mode_merge import Merge
 from bondloop.program.switching import Bits, Switching
+from bondloop.program.switching_rules import ClutchRule, DiodeRule, Rule, StopRule, SwitchRule
 from bondloop.program.system import System
 from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
 from bondloop.program.tolerances import NEWTON_ITERATIONS
@@ -29,12 +32,19 @@ from bondloop.program.tolerances import NEWTON_ITERATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bondloop.bondgraph.elements import Switching as Element
-    from bondloop.bondgraph.graph import Graph
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.derive import Derivation
+    from bondloop.bondgraph.passes.derivation import Derivation
 
-__all__ = ["DEPENDENT", "AllModes", "Jump", "jump"]
+__all__ = ["RULES", "AllModes"]
+
+RULES: dict[type[Element], type[Rule]] = {
+    Switch: SwitchRule,
+    Diode: DiodeRule,
+    Stop: StopRule,
+    Clutch: ClutchRule,
+}
+"""Which rule says when an element switches."""
+
 
 SHOWN = 8
 """Modes that are listed in the notes."""
@@ -45,8 +55,6 @@ class AllModes:
 
     Parameters
     ----------
-    model
-        The model.
     elements
         Those that switch.
     derivations
@@ -57,12 +65,11 @@ class AllModes:
 
     def __init__(
         self,
-        model: Graph,
         elements: Sequence[Element],
         derivations: Mapping[Bits, Derivation],
         refused: Mapping[Bits, str],
     ) -> None:
-        self.model, self.elements, self.refused = model, elements, refused
+        self.elements, self.refused = elements, refused
         self.modes, self.derivations = tuple(derivations), list(derivations.values())
         self.jumps: list[Jump] = [jump(d) for d in self.derivations]
         self.contents = [_contents(d) for d in self.derivations]
@@ -70,7 +77,7 @@ class AllModes:
         self.quantities = {
             v.name: v.quantity
             for d in self.derivations
-            for v in (*d.states, *d.inputs, *d.input_rates.values(), *d.contents.values())
+            for v in (*d.states, *d.inputs, *d.input_rates.values(), *d.variables.contents.values())
             if v.quantity is not None
         }
         names = dict.fromkeys(name for j in self.jumps for name in j.after)
@@ -142,7 +149,7 @@ class AllModes:
         ]
         defaults = {self.leaves[v.name]: x for d in self.derivations for v, x in d.inputs.items()}
         return System(
-            self.model._name or "model",
+            self.derivations[0].flat.title or "model",
             Interface(
                 rates,
                 self.inputs,
@@ -222,7 +229,7 @@ class AllModes:
         return initial
 
     def _remarks(self) -> list[str]:
-        remarks = self.derivations[0]._remarks()
+        remarks = shared_remarks(self.derivations[0])
         names = [self.derivations[0].flat.paths[e] for e in self.elements]
 
         def told(bits: Bits) -> str:
@@ -232,7 +239,7 @@ class AllModes:
         count = "one mode" if len(self.modes) == 1 else f"{len(self.modes)} modes"
         remarks.append(f"it switches: {', '.join(names)}; {count}")
         for bits, d in list(zip(self.modes, self.derivations, strict=True))[:SHOWN]:
-            following = [d.flat.path[n] for n in d.causality.derivative]
+            following = [d.flat.path[n] for n in d.graph.derivative]
             if following:
                 remarks.append(f"derivative causality with {told(bits)}: {', '.join(following)}")
         remarks += [

@@ -20,7 +20,7 @@ from bondloop.program.inverse_system import invert_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bondloop.bondgraph.passes.derive import Derivation
+    from bondloop.bondgraph.passes.derivation import Derivation
     from bondloop.program.system import System
 
 __all__ = ["directions", "turned_round"]
@@ -49,12 +49,12 @@ def _bicausal_nodes(d: Derivation, imposes: str) -> list[int]:
 
 def directions(d: Derivation, system: System) -> tuple[list[int], list[int]]:
     """Return for every bond where its effort goes and where its flow goes: 1 to the head, -1 to the tail."""
-    to_head = d.causality.to_head
+    to_head = d.graph.to_head
     if system.inversion is None:
         return list(to_head), [-way for way in to_head]
     flat = d.flat
     owner: dict[Var, int] = {}  # the node whose law gives each variable
-    for variables, kind, sign in ((d.effort, ZERO, 1), (d.flow, ONE, -1)):
+    for variables, kind, sign in ((d.variables.effort, ZERO, 1), (d.variables.flow, ONE, -1)):
         for b, v in enumerate(variables):
             giver = flat.tail[b] if sign * to_head[b] > 0 else flat.head[b]
             if flat.kind[giver] != kind and isinstance(v, Var):
@@ -69,7 +69,7 @@ def directions(d: Derivation, system: System) -> tuple[list[int], list[int]]:
             if at is not None:
                 owner[v] = at
             at = before
-    return _ways(d, d.effort, ZERO, owner), _ways(d, d.flow, ONE, owner)
+    return _ways(d, d.variables.effort, ZERO, owner), _ways(d, d.variables.flow, ONE, owner)
 
 
 def _ways(d: Derivation, variables: Sequence[Expr], shared_by: int, owner: dict[Var, int]) -> list[int]:

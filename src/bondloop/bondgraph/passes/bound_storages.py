@@ -31,9 +31,8 @@ from bondloop.program.system_data import Interface, Program
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bondloop.bondgraph.passes.causality import Causality
-    from bondloop.bondgraph.passes.derive import Derivation
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.causality import CausalGraph
+    from bondloop.bondgraph.passes.derivation import Derivation
 
     Derived = tuple[Derivation, System]
 
@@ -49,7 +48,7 @@ CANCELS = 1e-12
 _ENTRY = re.compile(r"\[(\d+),(\d+)\]$")
 
 
-def has_rings(flat: Flat, causality: Causality) -> bool:
+def has_rings(graph: CausalGraph) -> bool:
     """Whether bonds close a ring that equations can go round.
 
     The ports of an element with equations are one node. So are those of a field, unless all are as a field
@@ -60,13 +59,14 @@ def has_rings(flat: Flat, causality: Causality) -> bool:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
-    turned = {*causality.derivative, *causality.arbitrary}
-    joined = [(ranks.nodes[0], n) for ranks in causality.ranks.values() for n in ranks.nodes[1:]]
+    flat = graph.flat
+    turned = {*graph.derivative, *graph.arbitrary}
+    joined = [(ranks.nodes[0], n) for ranks in graph.ranks.values() for n in ranks.nodes[1:]]
     for part in flat.multiports:
         first = flat.first[part]
         ports = range(first, first + (part.size or 1))
         if not isinstance(part, el.Field) or (
-            any(n in turned or (flat.kind[n] == R and causality.strokes_at(flat, n)) for n in ports)
+            any(n in turned or (flat.kind[n] == R and graph.strokes_at(n)) for n in ports)
         ):
             joined += [(first, n) for n in ports[1:]]
     tails, heads = [*flat.tail, *(a for a, _ in joined)], [*flat.head, *(b for _, b in joined)]
@@ -97,7 +97,7 @@ def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System
             return system
         followers.append(node)
         derived = again(followers)
-        if node not in derived[0].causality.derivative:
+        if node not in derived[0].graph.derivative:
             return system
     system = derived[1]
     while bound := bound_states(derived[1], as_given=True):
@@ -165,9 +165,8 @@ def bound_states(system: System, *, as_given: bool = False) -> list[Var]:
     return states
 
 
-def cancelled(derivation: Derivation) -> list[Var]:
+def cancelled(d: Derivation) -> list[Var]:
     """Return the contents that depend on rates by their formulas, while by numbers these cancel."""
-    d = derivation
     goals, rates = list(d.rate_goals), list(d.rate_goals.values())
     given = [*d.states, *d.dots.values(), *d.inputs, *d.held, *rates]
     outputs = {goal.name: goal for goal in goals}

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
+from bondloop.bondgraph.passes.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, FlatGraph, I, R
 from bondloop.bondgraph.passes.foresight import Foresight
 from bondloop.bondgraph.passes.port_ranks import DependentPorts, PortRanks
 from bondloop.errors import CausalityError
@@ -33,17 +33,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.flatten import FlatGraph
 
-__all__ = ["Causality", "assign", "multiplying", "without_divisions"]
+__all__ = ["CausalGraph", "assign", "multiplying", "without_divisions"]
 
 
-@dataclass
-class Causality:
-    """The causality of a flat graph.
+@dataclass(frozen=True, repr=False)
+class CausalGraph:
+    """A flat graph with its causality.
 
     Attributes
     ----------
+    flat
+        The graph.
     to_head
         For every bond: 1 if the effort goes to the head (stroke at the head), -1 if to the tail, 0 if open.
     strong
@@ -56,19 +58,31 @@ class Causality:
         For every matrix transformer which of its ports may have their flow imposed.
     """
 
+    flat: FlatGraph
     to_head: list[int]
     strong: list[int]
     derivative: list[int]
     arbitrary: list[int]
     ranks: dict[Part, PortRanks]
 
-    def strokes_at(self, flat: Flat, node: int) -> bool:
+    def __repr__(self) -> str:
+        return (
+            f"<CausalGraph {self.flat.title or ''}: {len(self.to_head)} bonds, "
+            f"{len(self.derivative)} storages in derivative causality>"
+        )
+
+    def __str__(self) -> str:
+        flat = self.flat
+        ends = zip(flat.tail, flat.head, self.to_head, strict=True)
+        return "\n".join(f"{flat.path[t]} {'>>|' if way > 0 else '|>>'} {flat.path[h]}" for t, h, way in ends)
+
+    def strokes_at(self, node: int) -> bool:
         """Whether a one-port takes the effort of its bond, and gives the flow."""
-        bond = flat.incident[node][0]
-        return (self.to_head[bond] > 0) == (flat.head[bond] == node)
+        bond = self.flat.incident[node][0]
+        return (self.to_head[bond] > 0) == (self.flat.head[bond] == node)
 
 
-def assign(flat: Flat, followers: Sequence[int] = ()) -> Causality:
+def assign(flat: FlatGraph, followers: Sequence[int] = ()) -> CausalGraph:
     """Assign causality to every bond, or explain the conflict; ``followers`` prefer derivative causality."""
     assignment = _Assignment(flat, followers)
     try:
@@ -82,7 +96,7 @@ def assign(flat: Flat, followers: Sequence[int] = ()) -> Causality:
 
 class _Assignment:
     def __init__(
-        self, flat: Flat, followers: Sequence[int] = (), first: Mapping[int, int] | None = None
+        self, flat: FlatGraph, followers: Sequence[int] = (), first: Mapping[int, int] | None = None
     ) -> None:
         self.flat, self.followers, self.first = flat, followers, first or {}
         self.to_head = [0] * len(flat.tail)
@@ -95,7 +109,7 @@ class _Assignment:
         self.foresight: Foresight | None = None
         self.ranks = {part: PortRanks(flat, part) for part in flat.matrices}
 
-    def run(self) -> Causality:
+    def run(self) -> CausalGraph:
         flat, kinds, incident = self.flat, self.flat.kind, self.flat.incident
         storages, others = self.fixed()
         for bond, stroke in enumerate(flat.stroke):
@@ -112,7 +126,7 @@ class _Assignment:
             self.foresight = Foresight(flat, self.to_head, self.strong, self.ranks)
             arbitrary = self.choices(storages, others)
         derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
-        return Causality(self.to_head, self.strong, derivative, arbitrary, self.ranks)
+        return CausalGraph(flat, self.to_head, self.strong, derivative, arbitrary, self.ranks)
 
     def choices(self, storages: list[int], others: list[int]) -> list[int]:
         """Assign what is left, storages first; return the nodes whose causality was chosen, not implied."""
@@ -438,7 +452,7 @@ MOST = 50
 """Two-ports that are tried one by one; the work is that of one more assignment for each."""
 
 
-def multiplying(flat: Flat, node: int) -> tuple[int, int] | None:
+def multiplying(flat: FlatGraph, node: int) -> tuple[int, int] | None:
     """Return a bond of a modulated two-port and its direction where it multiplies; None for other ones."""
     part = flat.part[node]
     if not isinstance(part, (el.MTF, el.MGY)):
@@ -450,8 +464,8 @@ def multiplying(flat: Flat, node: int) -> tuple[int, int] | None:
 
 
 def without_divisions(
-    flat: Flat, first: Causality, assigned: Callable[[Mapping[int, int]], Causality]
-) -> Causality:
+    flat: FlatGraph, first: CausalGraph, assigned: Callable[[Mapping[int, int]], CausalGraph]
+) -> CausalGraph:
     """Return a causality with fewer divisions by a modulus, or the first one.
 
     Parameters
@@ -479,7 +493,7 @@ def without_divisions(
     return best
 
 
-def _dividing(flat: Flat, causality: Causality) -> dict[int, int]:
+def _dividing(flat: FlatGraph, causality: CausalGraph) -> dict[int, int]:
     """Return the bonds of two-ports that divide, with the directions in which these would multiply."""
     two_ports = [node for node, kind in enumerate(flat.kind) if kind in (TF, GY)]
     places = (multiplying(flat, node) for node in two_ports)
@@ -487,12 +501,12 @@ def _dividing(flat: Flat, causality: Causality) -> dict[int, int]:
 
 
 def _tried(
-    flat: Flat,
-    first: Causality,
-    best: Causality,
+    flat: FlatGraph,
+    first: CausalGraph,
+    best: CausalGraph,
     wanted: Mapping[int, int],
-    assigned: Callable[[Mapping[int, int]], Causality],
-) -> Causality | None:
+    assigned: Callable[[Mapping[int, int]], CausalGraph],
+) -> CausalGraph | None:
     """Return the causality with some directions wanted, if it is better than the best so far."""
     try:
         new = assigned(wanted)
@@ -504,14 +518,14 @@ def _tried(
     return new if all(_may_turn(flat, n) for n in _turned(flat, first, new)) else None
 
 
-def _turned(flat: Flat, one: Causality, other: Causality) -> list[int]:
+def _turned(flat: FlatGraph, one: CausalGraph, other: CausalGraph) -> list[int]:
     """Return the elements whose causality differs."""
     bonds = [b for b, (p, q) in enumerate(zip(one.to_head, other.to_head, strict=True)) if p != q]
     ends = {n for b in bonds for n in (flat.tail[b], flat.head[b])}
     return [n for n in ends if len(flat.incident[n]) == 1 and flat.kind[n] > ONE]
 
 
-def _may_turn(flat: Flat, node: int) -> bool:
+def _may_turn(flat: FlatGraph, node: int) -> bool:
     """Whether an element is as good in its other causality: linear, with nothing to start from."""
     part = flat.part[node]
     if not isinstance(part, el.OnePort) or part.coefficient is None:

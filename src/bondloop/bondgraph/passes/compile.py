@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph.elements import Switching
 from bondloop.bondgraph.passes.bound_storages import has_rings, independent
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derive import Derivation
+from bondloop.bondgraph.passes.derive import derive_equations, system_of
 from bondloop.bondgraph.passes.flatten import flatten
 from bondloop.bondgraph.passes.modes import derive_modes
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bondloop.bondgraph.graph import Graph
+    from bondloop.bondgraph.passes.derivation import Derivation
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.program.system import System
 
@@ -36,17 +37,16 @@ def compiled(
     try:
         flat = flatten(model)
         if modes is not None or any(isinstance(part, Switching) for part in flat.first):
-            return derive_modes(model, flat, modes, outputs, iterations)
-        derivation = Derivation(model, flat, assign(flat))
-        system = derivation.system(outputs, iterations)
-        if derivation.imposed or derivation.sought or not has_rings(flat, derivation.causality):
+            return derive_modes(flat, modes, outputs, iterations)
+
+        def derived(followers: Sequence[int] = ()) -> tuple[Derivation, System]:
+            equations = derive_equations(assign(flat, followers))
+            return equations, system_of(equations, outputs, iterations)
+
+        first = equations, system = derived()
+        if equations.imposed or equations.sought or not has_rings(equations.graph):
             return system
-
-        def again(followers: Sequence[int]) -> tuple[Derivation, System]:
-            other = Derivation(model, flat, assign(flat, followers))
-            return other, other.system(outputs, iterations)
-
-        return independent((derivation, system), again)
+        return independent(first, derived)
     finally:
         if collecting:
             gc.enable()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bondloop.bondgraph.parts import Bond, Part
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.flatten import FlatGraph
 
 __all__ = ["Said", "assign_domains", "domain_at"]
 
@@ -80,7 +80,7 @@ class _Group:
         return TRANSLATION if TRANSLATION in self.able and (self.mechanical or silent) else None
 
 
-def assign_domains(flat: Flat) -> tuple[list[Domain | None], list[bool]]:
+def assign_domains(flat: FlatGraph) -> tuple[list[Domain | None], list[bool]]:
     """Return the domain of every bond, None where it cannot be told; and whether it was said by some part.
 
     Where nothing is said, or nothing but a stiffness or a damping, it is taken for translation.
@@ -119,7 +119,7 @@ def assign_domains(flat: Flat) -> tuple[list[Domain | None], list[bool]]:
     return [domain[r] for r in root], [certain[r] for r in root]
 
 
-def _joined(flat: Flat) -> list[int]:
+def _joined(flat: FlatGraph) -> list[int]:
     """Return for every bond the bond that stands for all of its domain: junctions join what meets there."""
     root = list(range(len(flat.tail)))
     flat.mixing.clear()
@@ -149,7 +149,7 @@ def _joined(flat: Flat) -> list[int]:
 
 
 def _evidence(
-    flat: Flat, root: list[int]
+    flat: FlatGraph, root: list[int]
 ) -> tuple[dict[tuple[int, str], tuple[int, Said]], list[tuple[int, Said]]]:
     """Return what is said of bonds, each with the bond: by mere words of coefficients, and all the rest.
 
@@ -178,7 +178,7 @@ def _evidence(
     return plain, [*rest, *_of_ports(flat)]
 
 
-def _of_ports(flat: Flat) -> Iterator[tuple[int, Said]]:
+def _of_ports(flat: FlatGraph) -> Iterator[tuple[int, Said]]:
     for port in flat.ports:
         if port.domain is None:
             continue
@@ -193,7 +193,7 @@ def _of_ports(flat: Flat) -> Iterator[tuple[int, Said]]:
                     yield bonds[0], Said(path, port.domain)
 
 
-def _says(flat: Flat, node: int) -> Iterator[Said]:
+def _says(flat: FlatGraph, node: int) -> Iterator[Said]:
     """Give what the part of a node says of its bond; a two-port says nothing, since it has two."""
     part = flat.part[node]
     kind = type(part)
@@ -240,7 +240,7 @@ def _conflict(group: _Group, able: frozenset[Domain]) -> ModelError:
     )
 
 
-def domain_at(flat: Flat, drawn: Bond) -> Domain | None:
+def domain_at(flat: FlatGraph, drawn: Bond) -> Domain | None:
     """Return the domain of a drawn bond where some part says it; None where it is open."""
     found: set[Domain | None] = set()
     for part, index in ((drawn.tail, drawn.tail_index), (drawn.head, drawn.head_index)):
@@ -250,7 +250,7 @@ def domain_at(flat: Flat, drawn: Bond) -> Domain | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _bonds_of(flat: Flat, part: Part, index: int | None) -> list[int]:
+def _bonds_of(flat: FlatGraph, part: Part, index: int | None) -> list[int]:
     """Return one bond for each component of a part that has only one domain for each."""
     if isinstance(part, Port):
         path, count = flat.paths[part], part.size or 1

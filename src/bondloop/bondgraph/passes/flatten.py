@@ -8,7 +8,7 @@ Nodes without a reference: 0-junctions whose efforts could all be higher, and no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
@@ -31,7 +31,7 @@ __all__ = [
     "TF",
     "ZERO",
     "C",
-    "Flat",
+    "FlatGraph",
     "I",
     "R",
     "flatten",
@@ -52,12 +52,14 @@ _KINDS: dict[type[Part], int] = {
 }  # fmt: skip
 
 
-@dataclass
-class Flat:
+@dataclass(frozen=True, repr=False)
+class FlatGraph:
     """A flat bond graph.
 
     Attributes
     ----------
+    title
+        Name of the graph.
     kind, part, path, component
         For every node: its kind, the part it came from, its path name, and its component or port number.
     incident
@@ -89,6 +91,7 @@ class Flat:
         Junctions where domains meet; elements of one's own, and fields.
     """
 
+    title: str | None = None
     kind: list[int] = field(default_factory=list)
     part: list[Part] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
@@ -111,14 +114,20 @@ class Flat:
     mixing: list[int] = field(default_factory=list)
     multiports: list[el.Multiport] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"<FlatGraph {self.title or ''}: {len(self.kind)} nodes, {len(self.tail)} bonds>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(self.name, range(len(self.tail))))
+
     def name(self, bond: int) -> str:
         """Return a bond as text, ``tail >> head``."""
         return f"{self.path[self.tail[bond]]} >> {self.path[self.head[bond]]}"
 
 
-def flatten(model: Graph) -> Flat:
+def flatten(model: Graph) -> FlatGraph:
     """Flatten a model; every fault that keeps it from being a bond graph is raised by name."""
-    flat = Flat()
+    flat = FlatGraph(model._name)
     drawn: list[Bond] = []
     sizes: dict[Part, int] = {}
     valued: list[tuple[str, dict[str, float]]] = [("", model._symbol_values)]
@@ -167,13 +176,13 @@ def flatten(model: Graph) -> Flat:
         raise ModelError(f"the model {model.path} has no elements")
     _connect(flat, drawn, sizes)
     _check(flat)
-    flat.domain, flat.said = assign_domains(flat)
-    return flat
+    domain, said = assign_domains(flat)
+    return replace(flat, domain=domain, said=said)
 
 
-def _storage_ports(flat: Flat) -> None:
+def _storage_ports(flat: FlatGraph) -> None:
     """Give the ports of elements with relations their kinds; note where causalities exclude one another."""
-    flat.multiports = [part for part in flat.first if isinstance(part, el.Multiport)]
+    flat.multiports[:] = [part for part in flat.first if isinstance(part, el.Multiport)]
     for part in flat.multiports:
         if part.relations is not None:
             node = flat.first[part]
@@ -183,7 +192,7 @@ def _storage_ports(flat: Flat) -> None:
                 flat.tied.update({node + i: node for i in range(part.size or 1)})
 
 
-def _two_sides(flat: Flat, part: Part, path: str) -> None:
+def _two_sides(flat: FlatGraph, part: Part, path: str) -> None:
     """Make the nodes of a part whose sides differ, one for each bond: inputs first, then outputs."""
     assert part._sides is not None
     if isinstance(part, el.RS):
@@ -204,7 +213,7 @@ def _two_sides(flat: Flat, part: Part, path: str) -> None:
         flat.incident.append([])
 
 
-def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> None:
+def _collect_values(flat: FlatGraph, valued: list[tuple[str, dict[str, float]]]) -> None:
     """Gather the values of symbols; an outer model's prevail, and two models side by side must agree."""
     owner: dict[str, str] = {}
     for path, values in valued:
@@ -219,7 +228,7 @@ def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> N
                 )
 
 
-def _other_kind(flat: Flat, part: Part, path: str) -> int | None:
+def _other_kind(flat: FlatGraph, part: Part, path: str) -> int | None:
     """Kind of a part that is not of an element's own class: None for ports and signal parts."""
     if isinstance(part, Port):
         flat.ports.append(part)
@@ -273,7 +282,7 @@ def _adapts(part: Part) -> bool:
     return isinstance(part, (el.TF, el.GY)) and part.size is None and part._sides is None
 
 
-def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
+def _connect(flat: FlatGraph, bonds: list[Bond], sizes: dict[Part, int]) -> None:
     """Turn bonds into scalar bonds between nodes, passing through ports."""
     enter: dict[Part, list[Bond]] = {}
     leave: dict[Part, list[Bond]] = {}
@@ -353,7 +362,7 @@ def _straight_on(
     return head, stroke, gates
 
 
-def _check_ports(flat: Flat, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
+def _check_ports(flat: FlatGraph, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
     """Every port is passed through or a free end; a port with two arrows in or out is named first."""
     paths = flat.paths
     for port in flat.ports:
@@ -370,7 +379,7 @@ def _check_ports(flat: Flat, enter: dict[Part, list[Bond]], leave: dict[Part, li
 
 
 def _drop_free_ends(
-    flat: Flat, plain: list[Bond], enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]
+    flat: FlatGraph, plain: list[Bond], enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]
 ) -> list[Bond]:
     """Leave out bonds that lead from a 1-junction to an open port: nothing is attached there."""
     dropped: set[Bond] = set()
@@ -476,7 +485,7 @@ def _follow(
     return result
 
 
-def _signal_bond(flat: Flat, b: Bond) -> None:
+def _signal_bond(flat: FlatGraph, b: Bond) -> None:
     source, target = b.tail, b.head
     if isinstance(target, (el.De, el.Df)):
         wanted: type[Part] = Zero if isinstance(target, el.De) else One
@@ -515,7 +524,7 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
     ]
 
 
-def _check(flat: Flat) -> None:
+def _check(flat: FlatGraph) -> None:
     """Every node has the bonds and signals it needs."""
     for node, (kind, bonds) in enumerate(zip(flat.kind, flat.incident, strict=True)):
         count = len(bonds)
@@ -548,7 +557,7 @@ def _check(flat: Flat) -> None:
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) needs a signal; bond a detector to it")
 
 
-def _bad_count(flat: Flat, node: int, count: int, expected: str) -> None:
+def _bad_count(flat: FlatGraph, node: int, count: int, expected: str) -> None:
     label = flat.path[node]
     if count == 0:
         raise ModelError(
@@ -557,7 +566,7 @@ def _bad_count(flat: Flat, node: int, count: int, expected: str) -> None:
     raise ModelError(f"{label} ({flat.part[node].symbol}) has {count} bonds; it needs {expected}")
 
 
-def floating(flat: Flat) -> list[list[str]]:
+def floating(flat: FlatGraph) -> list[list[str]]:
     """Return the paths of 0-junctions without a reference, those together that depend on each other.
 
     Whatever is bonded to a 0-junction is a reference, other junctions apart. A 1-junction is one unless as
@@ -568,10 +577,11 @@ def floating(flat: Flat) -> list[list[str]]:
     for tail, head in bonds:
         if flat.kind[tail] == flat.kind[head] and flat.kind[tail] in (ZERO, ONE):
             groups.join(tail, head)
-    nodes, loops = groups, _Groups(len(flat.kind))
+    at, loops = groups.firsts(), _Groups(len(flat.kind))
     for tail, head in bonds:
-        if {flat.kind[tail], flat.kind[head]} == {ZERO, ONE}:
-            loops.join(nodes.first(tail), nodes.first(head))
+        if flat.kind[tail] + flat.kind[head] == ZERO + ONE:
+            loops.join(at[tail], at[head])
+    ring = loops.firsts()
     # Into each group of 1-junctions, bonds from 0-junctions less those to them.
     balance: dict[int, int] = {}
     held: set[int] = set()
@@ -580,16 +590,14 @@ def floating(flat: Flat) -> list[list[str]]:
             if flat.kind[node] != ZERO:
                 continue
             if flat.kind[other] == ONE:
-                at = nodes.first(other)
-                balance[at] = balance.get(at, 0) + sign
+                balance[at[other]] = balance.get(at[other], 0) + sign
             elif flat.kind[other] != ZERO:
-                held.add(loops.first(nodes.first(node)))
-    held |= {loops.first(at) for at, count in balance.items() if count}
+                held.add(ring[at[node]])
+    held |= {ring[one] for one, count in balance.items() if count}
     result: dict[int, list[str]] = {}
     for node, kind in enumerate(flat.kind):
-        group = loops.first(nodes.first(node))
-        if kind == ZERO and group not in held:
-            result.setdefault(group, []).append(flat.path[node])
+        if kind == ZERO and ring[at[node]] not in held:
+            result.setdefault(ring[at[node]], []).append(flat.path[node])
     return list(result.values())
 
 
@@ -604,6 +612,13 @@ class _Groups:
             self._above[i] = self._above[self._above[i]]
             i = self._above[i]
         return i
+
+    def firsts(self) -> list[int]:
+        """Return the first member of the group of every number: above each stands a lower one."""
+        above = self._above
+        for i, one in enumerate(above):
+            above[i] = above[one]
+        return above
 
     def join(self, i: int, j: int) -> None:
         i, j = self.first(i), self.first(j)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.flatten import FlatGraph
     from bondloop.bondgraph.passes.port_ranks import PortRanks
 
 __all__ = ["Foresight", "Matching"]
@@ -35,7 +35,7 @@ class Foresight:
     """
 
     def __init__(
-        self, flat: Flat, to_head: list[int], strong: list[int], ranks: Mapping[Part, PortRanks]
+        self, flat: FlatGraph, to_head: list[int], strong: list[int], ranks: Mapping[Part, PortRanks]
     ) -> None:
         self.flat, self.to_head = flat, to_head
         self.matching = Matching()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.parts import Reading
-from bondloop.bondgraph.passes.fields import momentum_of
+from bondloop.bondgraph.passes.equations import Draft
+from bondloop.bondgraph.passes.field_laws import momentum_of
 from bondloop.bondgraph.passes.flatten import GY, ONE, SE, TF, ZERO
-from bondloop.bondgraph.passes.modulation import signal_value
 from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.program.expr import Const, Expr
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.passes.derive import Derivation
+    from bondloop.bondgraph.passes.derivation import Derivation
 
 __all__ = ["Outputs", "output_paths", "variable_at", "wanted"]
 
@@ -31,7 +31,7 @@ def variable_at(d: Derivation, path: str) -> Expr:
             return found
     part = d.signals_by_path.get(path)
     if part is not None:
-        return signal_value(d, part)
+        return d.variables.signal(part)
     quantity = d.quantities.get(path)
     if quantity is not None:
         return quantity
@@ -41,12 +41,12 @@ def variable_at(d: Derivation, path: str) -> Expr:
     node = d.nodes_by_path.get(owner)
     storage = None if node is None or word != "momentum" else d.flat.part[node]
     if node is not None and isinstance(storage, el.IField) and storage.relations is None:
-        return momentum_of(d, node)
+        return momentum_of(Draft(d.variables), node)
     if node is not None and word == "displacement":
         elongation = _elongation(d, node)
         if elongation is not None:
             return elongation
-    raise UnknownNameError("variable", path, _known(d), d.model._name or "the model")
+    raise UnknownNameError("variable", path, _known(d), d.flat.title or "the model")
 
 
 def wanted(d: Derivation, outputs: Outputs) -> dict[str, Expr]:
@@ -54,7 +54,7 @@ def wanted(d: Derivation, outputs: Outputs) -> dict[str, Expr]:
     flat = d.flat
     if outputs is None:
         detectors = (p for p in flat.signals if isinstance(p, (el.De, el.Df)))
-        return {**{flat.paths[p]: signal_value(d, p) for p in detectors}, **d.sensed}
+        return {**{flat.paths[p]: d.variables.signal(p) for p in detectors}, **d.sensed}
     return {path: variable_at(d, path) for path in output_paths(d, outputs)}
 
 
@@ -79,7 +79,7 @@ def _of_bond(d: Derivation, owner: str, word: str) -> Expr | None:
     for name, index in ((owner, 0), (plain, component)):
         if name in flat.free:
             first = flat.first[flat.free[name]]
-            return Const(0.0) if word == "effort" else d._common(first + index)
+            return Const(0.0) if word == "effort" else d.variables.junction(first + index)
     bond = flat.through.get(owner)
     node = d.nodes_by_path.get(owner)
     if bond is None and node is not None:
@@ -99,7 +99,7 @@ def _of_bond(d: Derivation, owner: str, word: str) -> Expr | None:
             bond = next(b for b in flat.incident[node] if (flat.head[b] == node) == (side == "in"))
     if bond is None:
         return None
-    return d.effort[bond] if word == "effort" else d.flow[bond]
+    return d.variables.effort[bond] if word == "effort" else d.variables.flow[bond]
 
 
 def _elongation(d: Derivation, node: int) -> Expr | None:
@@ -117,7 +117,7 @@ def _elongation(d: Derivation, node: int) -> Expr | None:
 
 def _of_junction(d: Derivation, node: int, word: str) -> Expr:
     if (word == "effort") == (d.flat.kind[node] == ZERO):
-        return d._common(node)
+        return d.variables.junction(node)
     path, common = d.flat.path[node], "flow" if word == "effort" else "effort"
     raise InputError(
         f"{path} is a {d.flat.part[node].symbol}-junction: it has one {common}, but a different {word} on "

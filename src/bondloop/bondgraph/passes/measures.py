@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION, is_at_home
 from bondloop.bondgraph.elements import check_plain
+from bondloop.bondgraph.passes.field_laws import flow_states
 from bondloop.bondgraph.passes.flatten import I
 from bondloop.errors import InputError
 from bondloop.program.expr import Var
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.domain import Domain
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.derive import Derivation
+    from bondloop.bondgraph.passes.derivation import Derivation
     from bondloop.data.ranges import Range
 
 __all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
@@ -73,15 +74,13 @@ def measure(d: Derivation) -> None:
     """Tell every variable of bonds, storages and signals what it measures."""
     flat = d.flat
     before = e = f = None
-    for domain, effort, flow in zip(flat.domain, d.effort, d.flow, strict=True):
+    for domain, effort, flow in zip(flat.domain, d.variables.effort, d.variables.flow, strict=True):
         if domain is not before:  # neighbours have the same, as a rule
             before = domain
             e, f = (None, None) if domain is None else (domain.effort, domain.flow)
-        effort.quantity, flow.quantity = e, f  # type: ignore[attr-defined]
+        effort.quantity, flow.quantity = e, f
     for node in flat.mixing:
-        shared = d.common[node]
-        assert shared is not None
-        shared.quantity = None
+        d.variables.junction(node).quantity = None
     for node, var in d.holds.items():
         domain = flat.domain[flat.incident[node][0]]
         if domain is not None:
@@ -101,16 +100,17 @@ def measure(d: Derivation) -> None:
 def _of_ports(d: Derivation, part: el.Multiport) -> None:
     """Tell what the ports of a field or an element of one's own hold; a field of inertia keeps flows."""
     flat, first = d.flat, d.flat.first[part]
+    inertia = isinstance(part, el.IField) and part.relations is None
+    flows = d.variables.once(flow_states, part) if inertia else []
     for node in range(first, first + (part.size or 1)):
         domain = flat.domain[flat.incident[node][0]]
         if domain is not None:
             for quantity in (domain.displacement, domain.momentum):
-                var = d.contents.get(f"{flat.path[node]}.{quantity.kind}")
+                var = d.variables.contents.get(f"{flat.path[node]}.{quantity.kind}")
                 if var is not None:
                     var.quantity = quantity
-            kept = d.common[node] if isinstance(part, el.IField) else None
-            if kept is not None:
-                kept.quantity = domain.flow
+            if flows:
+                flows[node - first][0].quantity = domain.flow
 
 
 def _changed(domains: Iterable[Domain], quantity: Quantity, *, back: bool = False) -> Quantity:
@@ -129,22 +129,22 @@ def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
         if isinstance(part, (el.MSe, el.MSf)) and part.modulation is None and len(sources) == 1:
             bond = flat.incident[flat.first[part]][0]
             domain = flat.domain[bond]
-            source = d.signal_values.get(sources[0][0])
+            source = d.variables.signal(sources[0][0]) if sources[0][0].is_signal else None
             if domain is not None and type(source) is Var and source.quantity is None:
                 source.quantity = domain.effort if isinstance(part, el.MSe) else domain.flow
         unit = getattr(part, "unit", None)
-        value = d.signal_values.get(part)
+        value = d.variables.signal(part) if part.is_signal else None
         if unit is not None and type(value) is Var:
             value.quantity = Quantity("signal", unit)
     waiting = [p for p in flat.signals if isinstance(p, el.Integrator)]
     for _ in waiting:  # one integrator may stand behind another
         for part in waiting:
-            state = d.signal_values[part]
+            state = d.variables.signal(part)
             rate = quantity_of(d.states[state]) if type(state) is Var else None
             if type(state) is Var and state.quantity is None and rate is not None:
                 state.quantity = _changed(domains, rate)
     for part in waiting:
-        state = d.signal_values[part]
+        state = d.variables.signal(part)
         if type(state) is Var and state.quantity is not None:
             for text in part.texts.values():
                 check_plain(text, f"{flat.paths[part]}(initial)", units=[state.quantity.unit])

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.elements import Switching as Element
-from bondloop.bondgraph.passes.all_modes import AllModes
+from bondloop.bondgraph.passes.all_modes import RULES, AllModes
 from bondloop.bondgraph.passes.bound_storages import bound_states, has_rings
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derive import Derivation
-from bondloop.bondgraph.passes.flatten import SE, SF, SS, C, Flat, I
-from bondloop.bondgraph.passes.switching_ports import RULES, SwitchingPort
+from bondloop.bondgraph.passes.derive import derive_equations, system_of
+from bondloop.bondgraph.passes.flatten import SE, SF, SS, C, FlatGraph, I
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.mode_merge import folded
@@ -24,7 +23,8 @@ from bondloop.program.system_data import Interface, Program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.bondgraph.graph import Graph
+    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import SwitchingPort
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.program.switching import Bits
     from bondloop.program.switching_rules import Rule
@@ -35,11 +35,11 @@ MOST = 10
 """Elements that switch in one model; the modes are two to this power."""
 
 
-def _elements(flat: Flat) -> list[Element]:
+def _elements(flat: FlatGraph) -> list[Element]:
     return [part for part in flat.first if isinstance(part, Element)]
 
 
-def _in_mode(flat: Flat, bits: Bits) -> Flat:
+def _in_mode(flat: FlatGraph, bits: Bits) -> FlatGraph:
     """Return the graph with a source in place of every element that switches."""
     kind = list(flat.kind)
     for part, bit in zip(_elements(flat), bits, strict=True):
@@ -48,21 +48,19 @@ def _in_mode(flat: Flat, bits: Bits) -> Flat:
 
 
 def derive_modes(
-    model: Graph,
-    flat: Flat,
+    flat: FlatGraph,
     modes: Mapping[str, int | str] | None,
     outputs: Outputs,
     iterations: int | None,
 ) -> System:
     """Return the equations of a model that switches: in some modes, or in all of them as one system."""
     if modes is not None:
-        return _mode_system(model, flat, modes, outputs, iterations)
-    return _switching_system(model, flat, outputs, iterations)
+        return _mode_system(flat, modes, outputs, iterations)
+    return _switching_system(flat, outputs, iterations)
 
 
 def _mode_system(
-    model: Graph,
-    flat: Flat,
+    flat: FlatGraph,
     modes: Mapping[str, int | str],
     outputs: Outputs,
     iterations: int | None,
@@ -71,7 +69,7 @@ def _mode_system(
 
     Parameters
     ----------
-    model, flat
+    flat
         What to derive.
     modes
         The mode of every element that switches, by path.
@@ -82,7 +80,7 @@ def _mode_system(
     paths = [flat.paths[part] for part in elements]
     for path in modes:
         if path not in paths:
-            raise InputError(unknown_name("element that switches", path, paths, where=model._name or ""))
+            raise InputError(unknown_name("element that switches", path, paths, where=flat.title or ""))
     missing = [
         f"{p} ({', '.join(e.words.values())})" for p, e in zip(paths, elements, strict=True) if p not in modes
     ]
@@ -92,15 +90,15 @@ def _mode_system(
         )
     numbers = [part.mode_number(modes[path]) for path, part in zip(paths, elements, strict=True)]
     graph = _in_mode(flat, tuple(int(n != 0) for n in numbers))
-    d = _derived(model, graph)
+    d = _derived(graph)
     values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
     values.update({d.switching_ports[e].mode: Const(n) for e, n in zip(elements, numbers, strict=True)})
-    d.definitions = {v: folded(e, values) for v, e in d.definitions.items()}
+    d = replace(d, definitions={v: folded(e, values) for v, e in d.definitions.items()})
     held_modes = [
         HeldMode(_rule(part, path, d.switching_ports[part], values), number)
         for part, path, number in zip(elements, paths, numbers, strict=True)
     ]
-    return d.read(outputs, iterations, held_modes)
+    return system_of(d, outputs, iterations, held_modes)
 
 
 def _rule(part: Element, path: str, port: SwitchingPort, values: Mapping[Var, Expr]) -> Rule:
@@ -117,12 +115,12 @@ def _rule(part: Element, path: str, port: SwitchingPort, values: Mapping[Var, Ex
     )
 
 
-def _switching_system(model: Graph, flat: Flat, outputs: Outputs, iterations: int | None) -> System:
+def _switching_system(flat: FlatGraph, outputs: Outputs, iterations: int | None) -> System:
     """Return the equations in all modes as one system that switches."""
     elements = _elements(flat)
     if len(elements) > MOST:
         raise ModelError(
-            f"{model._name or 'the model'} has {len(elements)} elements that switch, so 2^{len(elements)} "
+            f"{flat.title or 'the model'} has {len(elements)} elements that switch, so 2^{len(elements)} "
             f"modes; at most {MOST} are possible: divide the model, or take laws (R, C) for some of them"
         )
     derivations: dict[Bits, Derivation] = {}
@@ -133,7 +131,7 @@ def _switching_system(model: Graph, flat: Flat, outputs: Outputs, iterations: in
     for bits in sorted(itertools.product((0, 1), repeat=len(elements)), key=lambda b: _apart(b, start)):
         graph = _in_mode(flat, bits)
         try:
-            d = _derived(model, graph)
+            d = _derived(graph)
         except (CausalityError, SolveError) as error:
             refused[bits] = str(error)
         except ModelError as error:
@@ -152,26 +150,26 @@ def _switching_system(model: Graph, flat: Flat, outputs: Outputs, iterations: in
         raise failures[start]
     if not derivations:
         raise CausalityError(
-            f"{model._name or 'the model'} has no causality in any mode; as it starts: {refused[start]}"
+            f"{flat.title or 'the model'} has no causality in any mode; as it starts: {refused[start]}"
         )
-    return AllModes(model, elements, derivations, refused).system(outputs, iterations)
+    return AllModes(elements, derivations, refused).system(outputs, iterations)
 
 
 def _apart(a: Bits, b: Bits) -> int:
     return sum(x != y for x, y in zip(a, b, strict=True))
 
 
-def _with_strokes(flat: Flat, d: Derivation) -> Flat:
+def _with_strokes(flat: FlatGraph, d: Derivation) -> FlatGraph:
     """Return the graph with the strokes of source-sensors imposed: their inputs are those of every mode."""
     stroke = list(flat.stroke)
     for node, kind in enumerate(flat.kind):
         if kind == SS:
             bond = flat.incident[node][0]
-            stroke[bond] = "head" if d.causality.to_head[bond] > 0 else "tail"
+            stroke[bond] = "head" if d.graph.to_head[bond] > 0 else "tail"
     return replace(flat, stroke=stroke)
 
 
-def _derived(model: Graph, graph: Flat) -> Derivation:
+def _derived(graph: FlatGraph) -> Derivation:
     """Return the equations of one mode; storages that others bind by numbers follow them.
 
     Raises an error where the linear loops have no unique solution: sources at odds through others.
@@ -179,8 +177,7 @@ def _derived(model: Graph, graph: Flat) -> Derivation:
     followers: list[int] = []
     causality = assign(graph)
     while True:
-        d = Derivation(model, graph, causality)
-        d.write()
+        d = derive_equations(causality)
         system = _plain_system(d)
         try:
             known = _solved(d, system)
@@ -208,10 +205,10 @@ def _solved(d: Derivation, system: System) -> bool:
 
 def _bound(d: Derivation, system: System, followers: list[int]) -> int | None:
     """Return the storage that is to follow next, where one is bound by others; else None."""
-    if d.imposed or d.sought or not has_rings(d.flat, d.causality):
+    if d.imposed or d.sought or not has_rings(d.graph):
         return None
     nodes = [n for n in map(d.storage_of, bound_states(system)) if n is not None]
-    storages = [n for n in nodes if d.flat.kind[n] in (C, I) and n not in d.causality.derivative]
+    storages = [n for n in nodes if d.flat.kind[n] in (C, I) and n not in d.graph.derivative]
     return next((n for n in storages if n not in followers), None)
 
 

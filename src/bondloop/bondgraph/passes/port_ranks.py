@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.flatten import FlatGraph
 
 __all__ = ["DependentPorts", "PortRanks"]
 
@@ -53,7 +53,7 @@ class PortRanks:
         taken at drawn signals, where its rank is what it is almost everywhere.
     """
 
-    def __init__(self, flat: Flat, part: Part) -> None:
+    def __init__(self, flat: FlatGraph, part: Part) -> None:
         assert isinstance(part, (el.TF, el.MTF))
         assert part._sides is not None
         self.path = flat.paths[part]
@@ -154,7 +154,7 @@ def _level(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(level / np.where(size > 0, size, 1.0), dtype=float)
 
 
-def _drawn(flat: Flat, part: el.TF | el.MTF) -> NDArray[np.float64]:
+def _drawn(flat: FlatGraph, part: el.TF | el.MTF) -> NDArray[np.float64]:
     """Return the matrix as numbers, drawn where signals or symbols have none."""
     import sympy as sp
 

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph.elements import BENT, EXPLICIT, LINEAR, Multiport, Relations, Solution, inverse_of
+from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
-from bondloop.bondgraph.passes.modulation import source_value
+from bondloop.bondgraph.passes.signals import source_value
 from bondloop.errors import CausalityError, ModelError, SolveError
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, substitute, variables
@@ -41,30 +42,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph.elements import Relations, Solution
-    from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.derive import Derivation
 
 
 __all__ = ["blocks", "check_rank", "check_single", "largest_pairing", "relation_ports", "turns_back"]
 
 
-def relation_ports(d: Derivation, part: Part) -> None:
-    """Write down the equations of all ports of one element."""
-    assert isinstance(part, Multiport)
-    Ports(d, part).write()
+def relation_ports(v: Variables, part: Multiport) -> Equations:
+    """Return the equations of all ports of one element."""
+    ports = Ports(v, part)
+    ports.write()
+    return ports.draft.equations()
 
 
 class Ports:
     """One element in one causality."""
 
-    def __init__(self, d: Derivation, part: Multiport) -> None:
+    def __init__(self, v: Variables, part: Multiport) -> None:
         assert part.relations is not None
-        self.d, self.part, self.path = d, part, d.flat.paths[part]
+        self.draft, self.v, self.part, self.path = Draft(v), v, part, v.flat.paths[part]
         self.relations: Relations = part.relations
-        first = d.flat.first[part]
+        first = v.flat.first[part]
         self.nodes = [first + i for i in range(len(self.relations.ports))]
-        self.bonds = [d.flat.incident[node][0] for node in self.nodes]
-        gives = [d._gives_effort(bond, node) for bond, node in zip(self.bonds, self.nodes, strict=True)]
+        self.bonds = [v.flat.incident[node][0] for node in self.nodes]
+        gives = [v.gives_effort(bond, node) for bond, node in zip(self.bonds, self.nodes, strict=True)]
         self.solution = self._solution(gives)
         self.table = self._variables()
         self._expressions: dict[Any, Expr] | None = None
@@ -81,49 +81,49 @@ class Ports:
 
     def _variables(self) -> dict[Any, Expr]:
         """Return what stands for each symbol of the relations."""
-        d, part, relations = self.d, self.part, self.relations
+        v, draft, part, relations = self.v, self.draft, self.part, self.relations
         table: dict[Any, Expr] = {}
         for port, stored, node, bond in zip(
             relations.ports, relations.stored, self.nodes, self.bonds, strict=True
         ):
-            table[port.effort], table[port.flow] = d.effort[bond], d._sided(bond, node)
+            table[port.effort], table[port.flow] = v.effort[bond], v.sided(bond, node)
             for symbol in stored:
                 word = "displacement" if symbol == port.displacement else "momentum"
-                table[symbol] = d.content(f"{d.flat.path[node]}.{word}")
+                table[symbol] = v.content(f"{v.flat.path[node]}.{word}")
         for state in relations.states:
             unit = part.units.get(state.name)
             quantity = None if unit is None else Quantity(state.name, unit)
             table[state.value] = Var(f"{self.path}.{state.name}", quantity=quantity)
-        moved = {d.flat.domain[bond] for bond in self.bonds}
+        moved = {v.flat.domain[bond] for bond in self.bonds}
         domain = moved.pop() if len(moved) == 1 else None
-        said = all(d.flat.said[bond] for bond in self.bonds)
+        said = all(v.flat.said[bond] for bond in self.bonds)
         for name, symbol in part.parameter_symbols.items():
             within = part.ranges.get(name)
             if said:
                 expect_at_home(part, name, within, domain, self.path)
             quantity = of_parameter(name, None, within, moved=domain)
-            table[symbol] = d._parameter(f"{self.path}.{name}", part.parameters[name], within, quantity)
-        sources = d.flat.signals.get(part, [])
+            table[symbol] = draft.parameter(f"{self.path}.{name}", part.parameters[name], within, quantity)
+        sources = v.flat.signals.get(part, [])
         if len(sources) != len(part.input_symbols):
             raise ModelError(
                 f"{self.path} ({part.symbol}) takes {len(part.input_symbols)} signals "
                 f"({', '.join(type(part).inputs)}); found {len(sources)}"
             )
         for symbol, signal in zip(part.input_symbols, sources, strict=True):
-            table[symbol] = source_value(d, *signal)
+            table[symbol] = source_value(draft, *signal)
         return table
 
     def name(self, symbol: Any) -> str:
         """Return the path of a port's variable."""
         node = next(n for p, n in zip(self.relations.ports, self.nodes, strict=True) if symbol in tuple(p))
-        return f"{self.d.flat.path[node]}.{symbol.name.rpartition('.')[2]}"
+        return f"{self.v.flat.path[node]}.{symbol.name.rpartition('.')[2]}"
 
     def read(self, formula: Any) -> Expr:
         """Return a formula of the relations as an expression of the program."""
 
         def variable(symbol: Any) -> Expr:
             known = self.table.get(symbol)
-            return self.d._symbol(symbol) if known is None else known
+            return self.draft.symbol(symbol) if known is None else known
 
         if formula in self.part.written:
             return self._written()[formula]
@@ -137,14 +137,14 @@ class Ports:
             table = {v: self.table[symbol] for v, symbol in symbols if symbol in self.table}
             shared, values = named_parts(list(part.written.values()), f"{self.path}.part")
             for step in shared:
-                self.d.definitions[step.target] = substitute(step.expr, table)
+                self.draft.define(step.target, substitute(step.expr, table))
             self._expressions = dict(zip(part.written, (substitute(v, table) for v in values), strict=True))
         return self._expressions
 
     # ---------------------------------------------------------------- assignments
 
     def write(self) -> None:
-        d, relations = self.d, self.relations
+        draft, relations = self.draft, self.relations
         for block in blocks(relations, self.solution):
             if len(block) == 1:
                 self._give(block[0], self.solution.equations[block[0]])
@@ -156,8 +156,9 @@ class Ports:
                 assert isinstance(var, Var)
                 rate = port.flow if symbol == port.displacement else port.effort
                 if self.solution.dependent.get(i) == symbol:
-                    d.rate_goals[var] = Var(f"d/dt {var.name}")
-                    self._define(rate, d.rate_goals[var])
+                    change = Var(f"d/dt {var.name}")
+                    draft.rate_goals.append((var, change))
+                    self._define(rate, change)
                 else:
                     self._state(symbol, self.table[rate])
         for state in relations.states:
@@ -165,19 +166,19 @@ class Ports:
                 self._state(state.value, Const(0.0))
                 memory = self.table[state.value]
                 assert isinstance(memory, Var)
-                d.memories[memory] = self.read(relations.memories[state.name])
+                draft.memories.append((memory, self.read(relations.memories[state.name])))
             else:
                 self._state(state.value, self.read(relations.rates[state.name]))
         for name, formula in relations.quantities.items():
-            d.quantities[f"{self.path}.{name}"] = self.read(formula)
+            draft.quantities.append((f"{self.path}.{name}", self.read(formula)))
 
     def _state(self, symbol: Any, rate: Expr) -> None:
         var = self.table[symbol]
         assert isinstance(var, Var)
-        self.d.states[var] = rate
+        self.draft.states.append((var, rate))
         start = self.part.starts.get(symbol, 0.0)
         if start:
-            self.d.initial[var] = start
+            self.draft.initial.append((var, start))
 
     def _define(self, symbol: Any, value: Expr) -> None:
         """Let a variable be an expression; the flow of an arrow drawn out of the element changes sign."""
@@ -185,7 +186,7 @@ class Ports:
         if isinstance(target, Op):
             assert target.name == "neg"
             target, value = target.args[0], -value
-        self.d._define(target, value)
+        self.draft.define(target, value)
 
     def _give(self, unknown: Any, equation: int) -> None:
         relations = self.relations
@@ -270,7 +271,7 @@ class Ports:
         by its slope, roughly, so that it is as large as the variable and nothing is lost when the two are
         added. The unknown has the name of its port, for the errors of the loop.
         """
-        d, target, name = self.d, self.table[unknown], self.name(unknown)
+        draft, target, name = self.draft, self.table[unknown], self.name(unknown)
         size = math.copysign(2.0 ** round(math.log2(abs(slope))), slope) if slope else 1.0
         own = target.args[0] if isinstance(target, Op) else target
         assert isinstance(own, Var)
@@ -279,13 +280,13 @@ class Ports:
             self._define(unknown, Const(start) + own)
         elif isinstance(target, Op):
             size = -size
-        d.definitions[own] = own + residual / size
-        d.bent.append(own)
+        draft.define(own, own + residual / size)
+        draft.bent.append(own)
 
     def _number(self, slope: Any) -> float:
         """Return the slope of an equation where the element starts; else at ones, else zero."""
         expr = self.read(slope)
-        numbers = {v: value for v, value in self.d.parameters.items() if value is not None}
+        numbers = {v: value for v, value in self.draft.parameters if value is not None}
         for away in (0.0, 1.0):
             at = dict(numbers)
             for symbol in slope.free_symbols:
@@ -314,7 +315,7 @@ class Ports:
                     var = self.table[symbol]
                     var = var.args[0] if isinstance(var, Op) else var
                     if isinstance(var, Var):
-                        self.d.bent.append(var)
+                        self.draft.bent.append(var)
 
 
 FAR = 1e6
@@ -429,7 +430,7 @@ def check_single(ports: Ports, unknowns: list[Any], rows: list[int]) -> None:
     if any(u in stored for u in unknowns for stored in relations.stored):
         return
     slopes = [[ports.read(relations.slope(e, u)) for u in unknowns] for e in rows]
-    if turns_back(slopes, ports.plain(unknowns), ports.d.parameters, ports.starts()):
+    if turns_back(slopes, ports.plain(unknowns), dict(ports.draft.parameters), ports.starts()):
         raise ModelError(
             f"the law of {ports.path} ({ports.part.symbol}) for "
             f"{' and '.join(relations.left[e].name for e in rows)} has no single inverse for {words}: it "
@@ -440,13 +441,13 @@ def check_single(ports: Ports, unknowns: list[Any], rows: list[int]) -> None:
 
 def check_rank(ports: Ports, unknowns: list[Any], rows: list[int]) -> None:
     """Refuse equations that say too little about their unknowns, whatever variables and parameters are."""
-    rng = np.random.default_rng(0)
+    rng, numbers = np.random.default_rng(0), dict(ports.draft.parameters)
     slopes = [[ports.read(ports.relations.slope(e, u)) for u in unknowns] for e in rows]
     names = dict.fromkeys(v for row in slopes for s in row for v in variables(s))
     for _ in range(TRIALS):
         at = {
             v: float(number * np.exp(rng.uniform(-0.3, 0.3)) if number else rng.uniform(0.2, 1.0))
-            for v, number in ((v, ports.d.parameters.get(v)) for v in names)
+            for v, number in ((v, numbers.get(v)) for v in names)
         }
         try:
             solve_small([[evaluate(s, at) for s in row] for row in slopes], [1.0] * len(rows))

@@ -22,8 +22,9 @@ import numpy as np
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.elements import check_number, linear
+from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.flatten import TF
-from bondloop.bondgraph.passes.modulation import modulated, modulated_matrix
+from bondloop.bondgraph.passes.signals import modulated, modulated_matrix
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.quantity import Quantity
 from bondloop.program.system_data import Divisor
@@ -34,49 +35,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.passes.derive import Derivation
-    from bondloop.bondgraph.passes.flatten import Flat
+    from bondloop.bondgraph.passes.flatten import FlatGraph
     from bondloop.bondgraph.passes.port_ranks import PortRanks
     from bondloop.program.expr import Expr
 
 __all__ = ["heat_flow", "matrix_port", "two_port"]
 
 
-def two_port(d: Derivation, node: int) -> None:
-    """Write down both sides of a transformer or gyrator, as its causality asks."""
-    flat, part = d.flat, d.flat.part[node]
+def two_port(v: Variables, node: int) -> Equations:
+    """Return the equations of both sides of a transformer or gyrator, as its causality asks."""
+    draft, flat, part = Draft(v), v.flat, v.flat.part[node]
     first, second = flat.incident[node]
     if flat.head[first] != node:
         first, second = second, first
     if isinstance(part, (el.MTF, el.MGY)):
-        n = modulated(d, part, part.modulation)
+        n = modulated(draft, part, part.modulation)
     else:
         assert isinstance(part, (el.TF, el.GY))
-        name, quantity = f"{flat.path[node]}.{part.word}", _measured(d, part.word, first, second)
+        name, quantity = f"{flat.path[node]}.{part.word}", _measured(flat, part.word, first, second)
         if part.word in part.texts and flat.said[first] and flat.said[second]:
             check_number(part.texts[part.word], name, units=[quantity.unit or "1"])
-        n = d._parameter(name, part.coefficient, part.range, quantity)
+        n = draft.parameter(name, part.coefficient, part.range, quantity)
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
-    e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
-    gives = d._gives_effort(first, node)
+    e1, f1, e2, f2 = v.effort[first], v.flow[first], v.effort[second], v.flow[second]
+    gives = v.gives_effort(first, node)
     if isinstance(part, (el.MTF, el.MGY)) and (form if gives else inverse) == "div":
-        d.divisors.append(Divisor(flat.path[node], part.word, n, _remedy(flat, first, second, node)))
+        draft.divisors.append(Divisor(flat.path[node], part.word, n, _remedy(flat, first, second, node)))
     if flat.kind[node] == TF:
         if gives:
-            d._define(e1, linear(form, n, e2))
-            d._define(f2, linear(form, n, f1))
+            draft.define(e1, linear(form, n, e2))
+            draft.define(f2, linear(form, n, f1))
         else:
-            d._define(e2, linear(inverse, n, e1))
-            d._define(f1, linear(inverse, n, f2))
+            draft.define(e2, linear(inverse, n, e1))
+            draft.define(f1, linear(inverse, n, f2))
     elif gives:
-        d._define(e1, linear(form, n, f2))
-        d._define(e2, linear(form, n, f1))
+        draft.define(e1, linear(form, n, f2))
+        draft.define(e2, linear(form, n, f1))
     else:
-        d._define(f2, linear(inverse, n, e1))
-        d._define(f1, linear(inverse, n, e2))
+        draft.define(f2, linear(inverse, n, e1))
+        draft.define(f1, linear(inverse, n, e2))
+    return draft.equations()
 
 
-def _remedy(flat: Flat, first: int, second: int, node: int) -> str:
+def _remedy(flat: FlatGraph, first: int, second: int, node: int) -> str:
     """Return which storage would let a two-port multiply, and where, as a clause."""
     before = flat.path[flat.tail[first]]
     after = flat.path[flat.head[second] if flat.tail[second] == node else flat.tail[second]]
@@ -87,9 +88,9 @@ def _remedy(flat: Flat, first: int, second: int, node: int) -> str:
     return f"with {'an inertia' if product else 'a compliance'} at {before} or {after} it would multiply"
 
 
-def _measured(d: Derivation, word: str, first: int, second: int) -> Quantity:
+def _measured(flat: FlatGraph, word: str, first: int, second: int) -> Quantity:
     """Return what the coefficient of a two-port measures, from the domains on its two sides."""
-    before, after = d.flat.domain[first], d.flat.domain[second]
+    before, after = flat.domain[first], flat.domain[second]
     unit = ""
     if before is not None and after is not None:
         over = {
@@ -102,30 +103,30 @@ def _measured(d: Derivation, word: str, first: int, second: int) -> Quantity:
     return Quantity(word, unit)
 
 
-def heat_flow(d: Derivation, part: el.RS, out: int) -> Expr:
+def heat_flow(v: Variables, part: el.RS, out: int) -> Expr:
     """Return what flows out of the thermal port of a resistor, from the power at the other."""
-    taken = d.flat.incident[d.flat.first[part]][0]
-    power = d.effort[taken] * d.flow[taken]
-    return power / d.effort[out] if part.gives == "entropy" else power
+    taken = v.flat.incident[v.flat.first[part]][0]
+    power = v.effort[taken] * v.flow[taken]
+    return power / v.effort[out] if part.gives == "entropy" else power
 
 
-def matrix_port(d: Derivation, node: int) -> None:
-    """Write down all ports of a matrix transformer when its first is met."""
-    flat, part = d.flat, d.flat.part[node]
+def matrix_port(v: Variables, node: int) -> Equations:
+    """Return the equations of all ports of a matrix transformer at its first node, and none at the others."""
+    draft, flat, part = Draft(v), v.flat, v.flat.part[node]
     if flat.component[node]:
-        return
+        return draft.equations()
     assert isinstance(part, (el.TF, el.MTF))
-    ranks = d.causality.ranks[part]
+    ranks = v.graph.ranks[part]
     bonds = [flat.incident[n][0] for n in ranks.nodes]
-    taken = [d._gives_effort(b, n) for b, n in zip(bonds, ranks.nodes, strict=True)]  # its flow is imposed
-    flows, efforts = [d.flow[b] for b in bonds], [d.effort[b] for b in bonds]
+    taken = [v.gives_effort(b, n) for b, n in zip(bonds, ranks.nodes, strict=True)]  # its flow is imposed
+    flows, efforts = [v.flow[b] for b in bonds], [v.effort[b] for b in bonds]
     imposed = [k for k, flow in enumerate(taken) if flow]
     if isinstance(part, el.TF) and not any(getattr(v, "free_symbols", None) for v in part.matrix.flat):
         reduced = ranks.reduced(imposed)
         if reduced is not None:
-            _constants(d, ranks, imposed, reduced, flows, efforts)
-            return
-    entries = modulated_matrix(d, part)
+            _constants(draft, ranks, imposed, reduced, flows, efforts)
+            return draft.equations()
+    entries = modulated_matrix(draft, part)
     if part.form == "div":
         entries = {(j, i): entry for (i, j), entry in entries.items()}
     turned = {(j, i): entry for (i, j), entry in entries.items()}
@@ -135,18 +136,19 @@ def matrix_port(d: Derivation, node: int) -> None:
     I = [i for i in rows if taken[m + i]]
     pairs = _paired(ranks, I, J)
     modulated = isinstance(part, el.MTF)
-    _solve(d, entries, pairs, flows[m:], flows[:m], modulated)
-    _solve(d, turned, [(j, i, alone) for i, j, alone in pairs], efforts[:m], efforts[m:], modulated)
+    _solve(draft, entries, pairs, flows[m:], flows[:m], modulated)
+    _solve(draft, turned, [(j, i, alone) for i, j, alone in pairs], efforts[:m], efforts[m:], modulated)
     for i in rows:
         if i not in I:
-            d._define(flows[m + i], _sum(entries, i, flows[:m]))
+            draft.define(flows[m + i], _sum(entries, i, flows[:m]))
     for j in columns:
         if j not in J:
-            d._define(efforts[j], _sum(turned, j, efforts[m:]))
+            draft.define(efforts[j], _sum(turned, j, efforts[m:]))
+    return draft.equations()
 
 
 def _constants(
-    d: Derivation,
+    draft: Draft,
     ranks: PortRanks,
     imposed: Sequence[int],
     reduced: NDArray[np.float64],
@@ -159,13 +161,13 @@ def _constants(
         total: Expr = Const(0.0)
         for f, value in zip(imposed, row, strict=True):
             total = total + Const(float(value)) * flows[f]
-        d._define(flows[r], total)
+        draft.define(flows[r], total)
     for f, column in zip(imposed, reduced.T, strict=True):
         total = Const(0.0)
         for r, value in zip(rest, column, strict=True):
             same_side = (r < ranks.count) == (f < ranks.count)
             total = total + Const(float(-value if same_side else value)) * efforts[r]
-        d._define(efforts[f], total)
+        draft.define(efforts[f], total)
 
 
 def _sum(entries: Mapping[tuple[int, int], Expr], row: int, values: Sequence[Expr], but: int = -1) -> Expr:
@@ -177,7 +179,7 @@ def _sum(entries: Mapping[tuple[int, int], Expr], row: int, values: Sequence[Exp
 
 
 def _solve(
-    d: Derivation,
+    draft: Draft,
     entries: Mapping[tuple[int, int], Expr],
     pairs: Sequence[tuple[int, int, bool]],
     left: Sequence[Expr],
@@ -190,7 +192,7 @@ def _solve(
         assert isinstance(target, Var)
         if alone or not modulated:
             rest = left[row] - _sum(entries, row, right, unknown)
-            d._define(target, rest / entries[row, unknown])
+            draft.define(target, rest / entries[row, unknown])
             continue
         # One entry of a modulated row may pass zero while the matrix stays regular: no entry is divided by.
         # Scaled by the row, so that the slope 1 - entry/size is not rounded where all entries are small.
@@ -198,7 +200,7 @@ def _solve(
         for _, j, _ in pairs:
             if (row, j) in entries:
                 size = size + function("fabs", entries[row, j])
-        d._define(target, target + (left[row] - _sum(entries, row, right)) / size)
+        draft.define(target, target + (left[row] - _sum(entries, row, right)) / size)
 
 
 def _paired(ranks: PortRanks, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[int, int, bool]]:
