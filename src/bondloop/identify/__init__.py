@@ -23,6 +23,7 @@ from bondloop.identify.fourier import FourierPoint, fourier_point
 from bondloop.identify.input_output import InputOutput
 from bondloop.identify.matrix_fit import MatrixFit, fit_matrix
 from bondloop.identify.matrix_response import MatrixResponse, matrix_response
+from bondloop.identify.policy import IdentificationPolicy
 from bondloop.identify.process_fit import ProcessFit
 from bondloop.identify.ranking import Ranking, rank, rank_frequency, rank_time
 from bondloop.identify.reading import read_data
@@ -43,7 +44,7 @@ from bondloop.identify.structure import Structure
 
 __all__ = [
     "BondGraphFit", "Contents", "Data", "Drift", "Estimate", "Experiment", "FourierPoint",
-    "FrequencyResponse", "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint",
+    "FrequencyResponse", "IdentificationPolicy", "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint",
     "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
     "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "Validation",
     "check_residuals", "fit_bond_graph", "fit_frequency", "fit_matrix", "fit_specimen", "fit_time",

@@ -23,6 +23,7 @@ from bondloop.identify.fit_time import checked
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.residuals import ResidualTests, check_residuals
 from bondloop.identify.sensitivity_run import SensitivityRun
+from bondloop.identify.tolerances import STARTS_OF_BOND_GRAPH
 from bondloop.program.system import System
 from bondloop.transfer.base import OUT, transfer_system
 from bondloop.transfer.thin_products import dot
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["BondGraphFit", "fit_bond_graph"]
-
-SCOUTS = 16
-"""Starts that are looked at besides the model's own values, spread over the bounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +226,7 @@ def _starts(system: System, paths: Sequence[str], low: Array, high: Array) -> li
 
     own = [system.parameters[path] for path in paths]
     wide = (low > 0) & (high > 10 * low)  # bounds that span decades are divided by their logarithm
-    points = qmc.Halton(len(paths), scramble=False).random(SCOUTS + 1)[1:]
+    points = qmc.Halton(len(paths), scramble=False).random(STARTS_OF_BOND_GRAPH + 1)[1:]
     safe_low, safe_high = np.where(wide, low, 1.0), np.where(wide, high, 1.0)
     spread = np.where(wide, safe_low * (safe_high / safe_low) ** points, low + (high - low) * points)
     known = all(value is not None for value in own)

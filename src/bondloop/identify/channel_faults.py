@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["clipping", "constant", "held", "slow_rows", "slowly_held"]
-
-LEVELS = 12
-"""A signal of fewer levels (a step, a square wave, a binary sequence) may well stay at its extremes."""
-RUN = 4
-"""Samples in a row at an extreme that a signal may have by chance."""
-
-EVERY = 0.9
-"""Part of the holds after which a signal changes, from which it changes every time."""
 
 
 def constant(values: NDArray[np.float64]) -> bool:
@@ -27,7 +20,7 @@ def constant(values: NDArray[np.float64]) -> bool:
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max(initial=0.0))
 
 
-def held(values: NDArray[np.float64]) -> int:
+def held(values: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> int:
     """Return for how many samples each value is held: 1 for a signal of its own, 4 for one held over four.
 
     Examples
@@ -37,12 +30,12 @@ def held(values: NDArray[np.float64]) -> int:
     """
     changes = np.flatnonzero(values[1:] != values[:-1])
     # 20 changes that share a divisor by chance: at most 2^-19.
-    if changes.size < 20 or np.unique(values).size < LEVELS:
+    if changes.size < 20 or np.unique(values).size < policy.few_levels:
         return 1
     return int(np.gcd.reduce(np.diff(changes)))
 
 
-def slowly_held(values: NDArray[np.float64]) -> int:
+def slowly_held(values: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> int:
     """Return for how many samples each value of a smooth signal is held, as a slow recorder would; else 1.
 
     A command in steps is held as well. Its steps are of any height, and some hold on: what a recorder held
@@ -54,7 +47,7 @@ def slowly_held(values: NDArray[np.float64]) -> int:
     >>> slowly_held(np.repeat(smooth, 25)), held(np.repeat(steps, 25)), slowly_held(np.repeat(steps, 25))
     (25, 25, 1)
     """
-    hold = held(values)
+    hold = held(values, policy)
     if hold == 1:
         return 1
     changes = np.flatnonzero(values[1:] != values[:-1])
@@ -62,10 +55,12 @@ def slowly_held(values: NDArray[np.float64]) -> int:
     steps = np.diff(kept)
     # Of values drawn one by one, the mean square of the steps is twice the variance (von Neumann 1941).
     smooth = np.mean(steps**2) < np.var(kept)
-    return hold if smooth and (steps != 0).mean() > EVERY else 1
+    return hold if smooth and (steps != 0).mean() > policy.always_changing else 1
 
 
-def clipping(values: NDArray[np.float64]) -> tuple[float, int, float] | None:
+def clipping(
+    values: NDArray[np.float64], policy: IdentificationPolicy = POLICY
+) -> tuple[float, int, float] | None:
     """Return extreme value, longest run there and part of all samples, if the signal looks clipped.
 
     A clipped signal arrives at its extreme at speed and stays there. A signal that merely turns there, or
@@ -79,10 +74,10 @@ def clipping(values: NDArray[np.float64]) -> tuple[float, int, float] | None:
     >>> clipping(np.clip(wave, -2, 0.9))
     (0.9, 46, 0.137)
     """
-    hold = held(values)
+    hold = held(values, policy)
     x = values[::hold] if hold > 1 else values
     span = float(np.ptp(x))
-    if x.size < 3 * RUN or span == 0 or np.unique(x).size < LEVELS:
+    if x.size < 3 * policy.extreme_run or span == 0 or np.unique(x).size < policy.few_levels:
         return None
     found: tuple[float, int, float] | None = None
     for extreme in (float(x.max()), float(x.min())):
@@ -92,7 +87,7 @@ def clipping(values: NDArray[np.float64]) -> tuple[float, int, float] | None:
         # A record may begin and end at rest, and rest is often an extreme.
         inside = (starts > 0) & (ends < x.size)
         starts, ends = starts[inside], ends[inside]
-        if starts.size == 0 or (ends - starts).max() < RUN:
+        if starts.size == 0 or (ends - starts).max() < policy.extreme_run:
             continue
         arriving = np.abs(extreme - x[starts - 1])
         leaving = np.abs(extreme - x[ends])

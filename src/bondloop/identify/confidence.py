@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.identify.policy import POLICY
 from bondloop.identify.residuals import autocovariance, autoregression, effective_samples
+from bondloop.identify.tolerances import HARDLY_DETERMINED
 from bondloop.transfer.thin_products import dot, gram
 
 if TYPE_CHECKING:
@@ -16,12 +18,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["Estimate", "covariance", "estimates", "freedom"]
-
-LEVEL = 0.95
-"""Confidence of the intervals."""
-
-BARELY = 1e-10
-"""Share of the largest eigenvalue of J'J below which a direction is hardly determined by the data."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ def covariance(
         # In a direction that the data hardly determine, rounding rules the product below, and may make the
         # variance negative: there the residuals are taken to be white.
         inner = vectors.T @ _coloured(Q, e) @ vectors
-        for i in np.flatnonzero(values < BARELY * values[-1]):
+        for i in np.flatnonzero(values < HARDLY_DETERMINED * values[-1]):
             inner[i], inner[:, i] = 0.0, 0.0
             inner[i, i] = max(values[i], 1e-14 * values[-1]) * dot(e, e) / e.size
         whole = inverse @ vectors @ inner @ vectors.T @ inverse * (1 + taken / left)
@@ -145,12 +141,17 @@ def _coloured(J: Array, e: Array) -> Array:
 
 
 def estimates(
-    values: dict[str, float], units: dict[str, str], spread: Array, left: float, held: NDArray[np.bool_]
+    values: dict[str, float],
+    units: dict[str, str],
+    spread: Array,
+    left: float,
+    held: NDArray[np.bool_],
+    level: float = POLICY.confidence,
 ) -> dict[str, Estimate]:
     """Return values with the intervals that their covariance gives, by Student's distribution."""
     from scipy.stats import t
 
-    found, factor = {}, float(t.ppf(0.5 + LEVEL / 2, left))
+    found, factor = {}, float(t.ppf(0.5 + level / 2, left))
     for i, (name, value) in enumerate(values.items()):
         deviation = float(np.sqrt(max(0.0, spread[i, i])))
         reach = factor * deviation

@@ -13,7 +13,8 @@ from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
-from bondloop.identify.channel_faults import LEVELS, clipping, constant, held, slow_rows, slowly_held
+from bondloop.identify.channel_faults import clipping, constant, held, slow_rows, slowly_held
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.measurements import read_measurements, sampling_of
 
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from bondloop.measurements import Measurements
 
 __all__ = ["ChannelContents", "Contents", "contents_of", "read_contents"]
-
-FROZEN = 50
-"""Samples in a row from which a signal that otherwise moves is said to stand still."""
-LIVELY = 20
-"""How many times longer that must be than what is usual in the signal."""
 
 
 @dataclass(frozen=True)
@@ -251,19 +247,21 @@ def _doubts(unit: str, values: NDArray[np.float64], sound: NDArray[np.float64], 
     return found
 
 
-def _frozen(values: NDArray[np.float64], hold: int) -> tuple[int, int] | None:
+def _frozen(
+    values: NDArray[np.float64], hold: int, policy: IdentificationPolicy = POLICY
+) -> tuple[int, int] | None:
     """Return where a signal that otherwise moves stands still for long, and how long; None if it never does.
 
     >>> noise = np.random.default_rng(1).normal(size=1000)
     >>> _frozen(noise, 1), _frozen(np.concatenate((noise, np.full(300, noise[-1]))), 1)
     (None, (999, 301))
     """
-    if np.unique(values).size < LEVELS:
+    if np.unique(values).size < policy.few_levels:
         return None
     edges = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1, [values.size]))
     lengths = np.diff(edges)
     longest = int(np.argmax(lengths))
     usual = float(np.percentile(lengths, 95))
-    if lengths[longest] < max(FROZEN * hold, LIVELY * usual):
+    if lengths[longest] < max(policy.frozen[0] * hold, policy.frozen[1] * usual):
         return None
     return int(edges[longest]), int(lengths[longest])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.identify.fourier import fourier_point
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
     from bondloop.identify.stepped_sine import SteppedSine
 
 __all__ = ["Nonlinearity", "harmonic_distortion", "nonlinearity"]
-
-SLIGHT = (0.01, 0.02, 2.0)
-"""Distortion, change of gain and change of phase [deg] up to which a system passes for linear: what a
-compensator that is off by as much leaves of tracking error is about 2 to 4 %."""
-STRONG = (0.1, 0.15, 15.0)
-"""The same from which on one linear model does not do."""
 
 
 def harmonic_distortion(
@@ -84,7 +79,7 @@ class Nonlinearity:
         return self.verdict
 
 
-def nonlinearity(surface: SteppedSine) -> Nonlinearity:
+def nonlinearity(surface: SteppedSine, *, policy: IdentificationPolicy = POLICY) -> Nonlinearity:
     """Judge the nonlinearity of a stepped-sine test.
 
     Changes that the noise can explain (three standard deviations) do not count.
@@ -93,6 +88,8 @@ def nonlinearity(surface: SteppedSine) -> Nonlinearity:
     ----------
     surface
         Responses at several amplitudes.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -116,7 +113,7 @@ def nonlinearity(surface: SteppedSine) -> Nonlinearity:
     repeated = there.sum(axis=0) > 1
     if not repeated.any():
         nan = float("nan")
-        grade = _grade((thd, 0.0, 0.0))
+        grade = _grade((thd, 0.0, 0.0), policy)
         grade = "unknown" if grade == "linear" else grade
         verdict = _words(grade, thd, where, noise) + (
             " With one amplitude it cannot be told whether gain and phase change with the amplitude: measure "
@@ -124,7 +121,7 @@ def nonlinearity(surface: SteppedSine) -> Nonlinearity:
         )
         return Nonlinearity(thd, where, nan, nan, nan, nan, noise, grade, verdict)
     gain, gain_at, phase, phase_at = _changes(surface, repeated)
-    grade = _grade((thd, gain, phase))
+    grade = _grade((thd, gain, phase), policy)
     verdict = _words(grade, thd, where, noise) + _change_words(surface, gain, gain_at, phase, phase_at)
     verdict += _advice(grade)
     return Nonlinearity(thd, where, gain, gain_at, phase, phase_at, noise, grade, verdict)
@@ -164,10 +161,10 @@ def _change_words(surface: SteppedSine, gain: float, gain_at: float, phase: floa
     return f" Over amplitudes from {a[0]:.3g} to {a[-1]:.3g} {gains}, and {phases}."
 
 
-def _grade(measures: tuple[float, float, float]) -> str:
-    if any(value > limit for value, limit in zip(measures, STRONG, strict=True)):
+def _grade(measures: tuple[float, float, float], policy: IdentificationPolicy = POLICY) -> str:
+    if any(value > limit for value, limit in zip(measures, policy.strong, strict=True)):
         return "strong"
-    return "mild" if any(v > limit for v, limit in zip(measures, SLIGHT, strict=True)) else "linear"
+    return "mild" if any(v > limit for v, limit in zip(measures, policy.slight, strict=True)) else "linear"
 
 
 def _words(grade: str, thd: float, where: tuple[float, float], noise: float) -> str:

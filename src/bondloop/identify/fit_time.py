@@ -26,6 +26,7 @@ from bondloop.identify.residuals import check_residuals
 from bondloop.identify.search import grown
 from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
 from bondloop.identify.structure import Structure, structure
+from bondloop.identify.tolerances import SAMPLES_COMPARED
 from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
 from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["fit_record", "fit_time", "record_to_fit"]
 
 STARTS = ("free", "rest")
-ENOUGH = 10_000
-"""Samples up to which starts are compared in time as well as in the spectrum."""
 
 
 @telling("fitting a model")
@@ -382,7 +381,7 @@ def _best(record: _Record, wanted: Structure) -> Minimum | None:
         also = [] if simpler is None else grown(simpler, wanted)
     in_lines = fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
     ready = [] if in_lines is None else [in_lines.start]
-    if record.u.size <= ENOUGH or not ready:
+    if record.u.size <= SAMPLES_COMPARED or not ready:
         ready += _starts_in_time(record, wanted)
     best: Minimum | None = None
     for theta in ready:

@@ -11,14 +11,12 @@ from bondloop.assess.samples import same_length
 from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.identify.policy import POLICY
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["FourierPoint", "fourier_point"]
-
-UNSETTLED = 0.02
-"""Relative change of the response between the two halves of the record that counts as not settled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ class FourierPoint:
         if np.isnan(self.drift):
             return True
         # Each half has twice the variance, their difference four times.
-        return self.drift <= UNSETTLED + 6 * self.deviation / self.gain
+        return self.drift <= POLICY.unsettled + 6 * self.deviation / self.gain
 
 
 def fourier_point(

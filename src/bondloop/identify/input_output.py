@@ -18,20 +18,13 @@ from bondloop.identify.channel_faults import (
     slow_rows,
     slowly_held,
 )
+from bondloop.identify.policy import POLICY, IdentificationPolicy
+from bondloop.identify.tolerances import FEWEST_SAMPLES, LARGEST_SIZE, LONGEST_PERIOD, SHORTEST_PERIOD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["InputOutput", "doubts", "sound_part"]
-
-FEWEST = 32
-"""Samples under which nothing is identified."""
-LARGEST = 1e60
-"""Magnitude beyond which squares and their sums leave the numbers that there are; its inverse as well."""
-SHORTEST, LONGEST = 1e-12, 1e9
-"""Seconds between samples."""
-FEW = 200
-"""Samples under which a warning is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +78,11 @@ class InputOutput:
 
 
 def sound_part(
-    signals: Mapping[str, NDArray[np.float64]], names: Mapping[str, str], period: float, start: float
+    signals: Mapping[str, NDArray[np.float64]],
+    names: Mapping[str, str],
+    period: float,
+    start: float,
+    policy: IdentificationPolicy = POLICY,
 ) -> tuple[int, int, list[str]]:
     """Return first and one past the last sample of the longest part that both signals have.
 
@@ -111,26 +108,28 @@ def sound_part(
             f"without holes is used, {start + first * period:g} to {start + (last - 1) * period:g} s, "
             f"{count} of {missing.size} samples: record again without drop-outs"
         )
-    if count < FEWEST:
+    if count < FEWEST_SAMPLES:
         raise InputError(
             f"only {count} samples ({count * period:g} s) in a row have both '{names['input']}' and "
-            f"'{names['output']}'; record at least {FEW}, and ten times as long as the rig takes to settle"
+            f"'{names['output']}'; record at least {policy.few_samples}, and ten times as long as the rig "
+            "takes to settle"
         )
-    if not SHORTEST <= period <= LONGEST:
+    if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
         raise InputError(
-            f"the samples are {period:g} s apart; expected {SHORTEST:g} to {LONGEST:g} s: is the time in "
-            "seconds, and the right column?"
+            f"the samples are {period:g} s apart; expected {SHORTEST_PERIOD:g} to {LONGEST_PERIOD:g} s: is "
+            "the time in seconds, and the right column?"
         )
     for role, values in signals.items():
         size = float(np.abs(values[first:last]).max())
-        if size > LARGEST or 0 < size < 1 / LARGEST:
+        if size > LARGEST_SIZE or 0 < size < 1 / LARGEST_SIZE:
             raise InputError(
                 f"{role} '{names[role]}' goes to {size:g}, which nothing measures; expected at most "
-                f"{LARGEST:g}, and {1 / LARGEST:g} or more: is it the right column, in the right unit?"
+                f"{LARGEST_SIZE:g}, and {1 / LARGEST_SIZE:g} or more: is it the right column, in the right "
+                "unit?"
             )
         if constant(values[first:last]):
             raise describe_constant(role, names[role], float(values[first]))
-    if count < FEW:
+    if count < policy.few_samples:
         warnings.append(
             f"there are only {count} samples ({count * period:g} s); estimates will be uncertain: record ten "
             "times as long as the rig takes to settle"

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["leading"]
 
-COHERENT = 0.8
-"""Coherence from which a line of the spectrum counts."""
-EXCITED = 1e-4
-"""Power of the input at a line, against its largest, from which it counts."""
-LINES, WIDE = 5, 2.0
-"""Lines, and highest over lowest frequency, below which a phase is no curve: one sine cannot tell."""
-LEAD = np.radians(10.0)
-"""Lead, at the median and gained over the band, below which nothing is said."""
-MOST = 0.8
-"""Part of the lines at which the output has to lead."""
-SHORTEST = 256
-"""Samples of a segment: fewer make lines too coarse for a delay."""
-
 
 def leading(
     u: NDArray[np.float64], y: NDArray[np.float64], period: float, names: tuple[str, str], unit: str = ""
@@ -52,18 +39,20 @@ def leading(
     >>> print(leading(u[:-9], u[9:], 1e-3, ("command", "position"))[0][:53])
     the output 'position' leads the input 'command' by 17
     """
-    if u.size < 2 * SHORTEST or _is_force(unit):
+    shortest = 256  # samples of a segment: fewer make lines too coarse for a delay
+    if u.size < 2 * shortest or _is_force(unit):
         return []
-    segments = int(np.clip(u.size // (2 * SHORTEST), 2, 32))
+    segments = int(np.clip(u.size // (2 * shortest), 2, 32))
     found = spectral_response(u, y, period, segments=segments)
     power = power_spectrum(u, period, segments=segments, window="hann", overlap=0.5).density[1:]
-    counts = (found.coherence >= COHERENT) & (power >= EXCITED * power.max())
+    counts = (found.coherence >= 0.8) & (power >= 1e-4 * power.max())  # lines that are excited and clear
     f = found.frequency[counts]
-    if f.size < LINES or f[-1] < WIDE * f[0]:
+    if f.size < 5 or f[-1] < 2.0 * f[0]:  # no curve: one sine cannot tell
         return []
     phase = np.unwrap(np.angle(found.h1[counts]))
     rise = float(np.polyfit(f, phase, 1)[0] * (f[-1] - f[0]))
-    if rise < LEAD or float(np.median(phase)) < LEAD or float((phase > 0).mean()) < MOST:
+    lead = np.radians(10.0)  # at the median and gained over the band, below which nothing is said
+    if rise < lead or float(np.median(phase)) < lead or float((phase > 0).mean()) < 0.8:
         return []
     k = int(np.argmin(np.abs(phase - np.median(phase))))
     said = (

@@ -21,6 +21,7 @@ from bondloop.errors import SolveError
 from bondloop.identify.fit_frequency import response_derivatives
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.starting_values import Lines, rational_starts
+from bondloop.identify.tolerances import FASTEST_POLE, LEAST_PRODUCT, LINES, LINES_OF_STARTS, MOST_DELAYS
 from bondloop.transfer.held_input import hold_late
 from bondloop.transfer.thin_products import dot, orthonormal, project_out
 
@@ -34,20 +35,9 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 __all__ = [
-    "FASTEST", "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response",
+    "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response",
     "slowed",
 ]  # fmt: skip
-
-MOST = 1000
-"""Lines that take part in a fit."""
-FEW = 200
-"""Lines that the starting values are made of."""
-MOST_DELAYS = 40
-"""Delays that are tried."""
-SPREAD = 1e-10
-"""Least product of all poles over the fastest that a companion form bears."""
-FASTEST = 30.0
-"""Poles faster than so many times the highest frequency leave hardly a trace in the data."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +68,12 @@ class LineFit:
     @property
     def idle_pole(self) -> bool:
         """Whether a pole is too fast to leave a trace: a structure with one less says the same."""
-        return _fastest(self.structure, self.theta) > FASTEST * self.top
+        return _fastest(self.structure, self.theta) > FASTEST_POLE * self.top
 
     @property
     def start(self) -> Array:
         """The coordinates with poles that a simulation in samples can bear."""
-        return slowed(self.structure, self.theta, FASTEST * self.top)
+        return slowed(self.structure, self.theta, FASTEST_POLE * self.top)
 
 
 @dataclass(frozen=True)
@@ -104,7 +94,7 @@ class RecordLines:
     y: Array
     period: float
     hold: str
-    most: int = MOST
+    most: int = LINES
 
     @cached_property
     def whole(self) -> Lines:
@@ -274,8 +264,8 @@ def _few(problem: _Problem, needed: int) -> list[Lines]:
     for part in (0.9, 0.99, 1.0):
         last = max(int(np.searchsorted(energy, part * energy[-1])) + 1, 2 * needed)
         last = min(last, lines.frequency.size)
-        spread = np.unique(np.round(np.linspace(0, last - 1, FEW)).astype(int))
-        low = np.unique(np.round(np.geomspace(1, last, FEW // 2)).astype(int)) - 1
+        spread = np.unique(np.round(np.linspace(0, last - 1, LINES_OF_STARTS)).astype(int))
+        low = np.unique(np.round(np.geomspace(1, last, LINES_OF_STARTS // 2)).astype(int)) - 1
         index = np.union1d(spread, low)
         f, u, y = lines.frequency[index], np.asarray(smooth[index]), lines.output[index]
         result.append(Lines(f, u, y, lines.weight[index], lines.ends))
@@ -320,7 +310,7 @@ def sampled(process: Process, frequency: Array, period: float, hold: str) -> tup
     None where the poles are too far apart for the digits of a companion form.
     """
     A, B, C, _, scale = process.scaled_space()
-    if abs(A[-1, 0]) < SPREAD:
+    if abs(A[-1, 0]) < LEAST_PRODUCT:
         return None
     held = hold_late(A, B, period * scale, process.delay * scale, hold)
     z = np.exp(2j * np.pi * frequency * period)

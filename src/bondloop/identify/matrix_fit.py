@@ -22,6 +22,7 @@ from bondloop.identify.least_squares import minimise
 from bondloop.identify.line_fit import RecordLines
 from bondloop.identify.matrix_problem import MatrixProblem
 from bondloop.identify.matrix_response import MatrixResponse, checked_matrix, matrix_response
+from bondloop.identify.policy import POLICY
 from bondloop.identify.search import criterion, search
 from bondloop.identify.structure import Structure, structure
 
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MatrixFit", "fit_matrix"]
 
-CLOSE = 6.0
-"""Of Akaike's criterion: a simpler structure no further behind is taken."""
 GENERAL = Structure(4, 2, True)
 """What ``"auto"`` begins with: enough to take off an output what the other inputs do to it."""
 
@@ -266,17 +265,20 @@ def _first(
     return wanted, thetas
 
 
-def _simplest(tried: list[LineFit]) -> LineFit:
+def _simplest(tried: list[LineFit], close: float = POLICY.close) -> LineFit:
     """Return the simplest fit whose criterion is near the least."""
     sound = [f for f in tried if not f.idle_pole] or tried
     least = criterion(sound[0])
     return min(
-        (f for f in sound if criterion(f) - least <= CLOSE), key=lambda f: (f.structure.size, criterion(f))
+        (f for f in sound if criterion(f) - least <= close),
+        key=lambda f: (f.structure.size, criterion(f)),
     )
 
 
 def _chosen(
-    problem: MatrixProblem, wanted: list[list[Structure]], thetas: list[list[Array]]
+    problem: MatrixProblem,
+    wanted: list[list[Structure]],
+    thetas: list[list[Array]],
 ) -> tuple[list[list[Structure]], list[list[Array]]]:
     """Choose each structure again, from the outputs less what the other inputs do to them."""
     for i in range(len(wanted)):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.identify.fit_frequency import response_derivatives
-from bondloop.identify.line_fit import FASTEST, last_above_noise, sampled, slowed
+from bondloop.identify.line_fit import last_above_noise, sampled, slowed
+from bondloop.identify.tolerances import FASTEST_POLE, LINES_OF_MATRIX
 from bondloop.transfer.thin_products import orthonormal, project_out
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
 __all__ = ["Joint", "MatrixProblem"]
-
-MOST = 2000
-"""Lines that take part; of more, those with the most input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,11 @@ class MatrixProblem:
         U, Y = (np.fft.rfft(x - x.mean(axis=0), axis=0)[1:] for x in (u, y))
         last = max(last_above_noise(np.abs(column) ** 2) for column in Y.T)
         power = (np.abs(U[:last]) ** 2 / np.mean(np.abs(U) ** 2, axis=0)).max(axis=1)
-        lines = np.arange(last) if last <= MOST else np.sort(np.argpartition(power, -MOST)[-MOST:])
+        lines = (
+            np.arange(last)
+            if last <= LINES_OF_MATRIX
+            else np.sort(np.argpartition(power, -LINES_OF_MATRIX)[-LINES_OF_MATRIX:])
+        )
         return cls(u, y, period, hold, (lines + 1) / (u.shape[0] * period))
 
     def bounds(self, longest: float) -> Bounds:
@@ -134,7 +136,7 @@ class MatrixProblem:
         start: list[float] = []
         low: list[float] = []
         high: list[float] = []
-        top = FASTEST * 2 * np.pi * float(self.index[-1])
+        top = FASTEST_POLE * 2 * np.pi * float(self.index[-1])
         for j in columns:
             shared: NDArray[np.int64] | None = None
             for i in rows:

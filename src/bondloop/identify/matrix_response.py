@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 __all__ = ["MatrixResponse", "matrix_response"]
-
-APART = 1e-4
-"""Least part of an input's power at a frequency that the other inputs may not explain, or its effect
-is not told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,12 @@ class MatrixResponse:
 
 
 def matrix_response(
-    inputs: ArrayLike, outputs: ArrayLike, sample_period: float | str, *, segments: int = 16
+    inputs: ArrayLike,
+    outputs: ArrayLike,
+    sample_period: float | str,
+    *,
+    segments: int = 16,
+    policy: IdentificationPolicy = POLICY,
 ) -> MatrixResponse:
     """Estimate all responses at once from averaged spectra: H = S_yu S_uu^-1, with Hann's window.
 
@@ -109,7 +111,7 @@ def matrix_response(
     ridge = 1e-13 * power.max(axis=1)[:, None, None] * np.eye(q) + 1e-300 * np.eye(q)
     inverse = np.linalg.inv(uu + ridge)
     own = 1 / np.maximum(np.einsum("fii->fi", inverse).real, 1e-300)  # what the other inputs do not explain
-    told = strong & (own > APART * power)
+    told = strong & (own > policy.separable * power)
     H = yu @ inverse
     left = np.maximum(yy - np.einsum("fij,fij->fi", H, yu.conj()).real, 0.0)
     # Overlapping Hann segments are worth 1/1.06 of as many independent ones (Welch 1967).

@@ -14,10 +14,12 @@ from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import BondloopError, InputError
 from bondloop.identify.fit_frequency import fit_response, lines_to_fit, longest_delay, response_bounds
 from bondloop.identify.fit_time import fit_record, record_to_fit
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.process_fit import information
 from bondloop.identify.ranking_words import cancelling_words, delay_words, either_words, other_words
 from bondloop.identify.search import promising, search
 from bondloop.identify.structure import Structure, structure
+from bondloop.identify.tolerances import ROUNDING, SAMPLES_CONTRASTED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,14 +37,6 @@ USUAL = (
 """Du Bois's four, and models of one step more; what is left where a record is too short for a search."""
 AUTO = "auto"
 """All structures up to six poles, three zeros and a delay, of which the promising ones are fitted."""
-CLOSE = 6.0
-"""Differences of Akaike's criterion up to this are no reason for more parameters."""
-MATTERS = 1.02
-"""Where no model explains the data, one whose rms error is greater by at most this factor serves as well."""
-LONG = 100_000
-"""In a record with more samples no model is fitted for contrast alone, which would take seconds."""
-ROUNDING = 1e-9
-"""Errors below this part of the data are rounding."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +122,7 @@ def rank_time(
     models: Sequence[Structure | str] | str = AUTO,
     *,
     progress: Callable[[int, int], None] | None = None,
+    policy: IdentificationPolicy = POLICY,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a record and rank them; options are those of `fit_time`.
@@ -143,6 +138,8 @@ def rank_time(
         Called with how many models are fitted, of how many, before the first and after each.
     **options
         Of `fit_time`.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -160,12 +157,14 @@ def rank_time(
     starts: dict[Structure, Array | None] = dict.fromkeys(wanted)
     if search_all:
         tried = search(record.lines, record.bounds, record.furthest)
-        starts = {f.structure: f.start for f in promising(tried, plain=record.used <= LONG)} or starts
+        starts = {
+            f.structure: f.start for f in promising(tried, plain=record.used <= SAMPLES_CONTRASTED)
+        } or starts
     fits, failed = _fitted(starts, lambda s, theta: fit_record(record, s, theta), progress)
     f = np.fft.rfftfreq(len(fits[0].measured), sample_period)
     energy = np.cumsum(np.abs(np.fft.rfft(fits[0].measured - fits[0].measured.mean())) ** 2)
     band = float(f[min(int(np.searchsorted(energy, 0.99 * energy[-1])), f.size - 1)])
-    return rank(fits, band=band, failed=failed)
+    return rank(fits, band=band, failed=failed, policy=policy)
 
 
 @telling("ranking models")
@@ -175,6 +174,7 @@ def rank_frequency(
     models: Sequence[Structure | str] | str = AUTO,
     *,
     max_delay: float | str | None = None,
+    policy: IdentificationPolicy = POLICY,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a frequency response and rank them; options are those of `fit_frequency`.
@@ -187,6 +187,8 @@ def rank_frequency(
         Structures to try, or their names; ``"auto"`` as for `rank_time`.
     max_delay, **options
         Of `fit_frequency`.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -210,7 +212,7 @@ def rank_frequency(
         return fit_response(lines, s, max_delay, () if theta is None else (theta,))
 
     fits, failed = _fitted(starts, fit)
-    return rank(fits, band=float(lines.frequency[-1]), failed=failed)
+    return rank(fits, band=float(lines.frequency[-1]), failed=failed, policy=policy)
 
 
 def _listed(models: Sequence[Structure | str] | str) -> Sequence[Structure | str]:
@@ -240,7 +242,13 @@ def _fitted(
     return fits, failed
 
 
-def rank(fits: Sequence[ProcessFit], *, band: float | str, failed: dict[str, str] | None = None) -> Ranking:
+def rank(
+    fits: Sequence[ProcessFit],
+    *,
+    band: float | str,
+    failed: dict[str, str] | None = None,
+    policy: IdentificationPolicy = POLICY,
+) -> Ranking:
     """Rank fits to the same data.
 
     Parameters
@@ -251,6 +259,8 @@ def rank(fits: Sequence[ProcessFit], *, band: float | str, failed: dict[str, str
         Highest frequency in Hz that the data show.
     failed
         Models that could not be fitted.
+    policy
+        Thresholds of judgement.
     """
     if not fits:
         raise InputError("there is no fit to rank")
@@ -273,13 +283,15 @@ def rank(fits: Sequence[ProcessFit], *, band: float | str, failed: dict[str, str
         if f.size >= best.size:
             continue
         behind = score(f) - score(best)
-        if behind <= CLOSE:
+        if behind <= policy.close:
             why = (
                 f"{best.name} has the least AIC, but {f.name} with {f.size} instead of {best.size} "
                 f"parameters is only {behind:.1f} behind, which is no evidence for the larger model: take "
                 f"{f.name}."
             )
-        elif f.rms <= MATTERS * best.rms and best.tests is not None and not best.tests.independent:
+        elif (
+            f.rms <= policy.similar_error * best.rms and best.tests is not None and not best.tests.independent
+        ):
             why = (
                 f"{best.name} has the least AIC, but even its residuals follow the input, so the criterion "
                 f"counts what no linear model explains; its rms error is only "
@@ -295,6 +307,9 @@ def rank(fits: Sequence[ProcessFit], *, band: float | str, failed: dict[str, str
             if len(sound) > 1
             else f"{best.name} is the only model that was fitted without a doubt: take {best.name}."
         )
-    doubts = [*either_words(fits, chosen, score, CLOSE, highest), *cancelling_words(fits, chosen)]
+    doubts = [
+        *either_words(fits, chosen, score, policy.close, highest),
+        *cancelling_words(fits, chosen, policy),
+    ]
     reasons = [why, *delay_words(fits, chosen, highest), *doubts, *other_words(ordered[0], chosen)]
     return Ranking(tuple(ordered), effective, chosen, tuple(reasons), dict(failed or {}))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.identify.structure import MOST_POLES, Structure
+from bondloop.identify.policy import POLICY, IdentificationPolicy
+from bondloop.identify.structure import Structure
+from bondloop.identify.tolerances import MOST_POLES
 
 if TYPE_CHECKING:
     from bondloop.identify.process_fit import ProcessFit
 
 __all__ = ["cancelling_words", "delay_words", "either_words", "other_words"]
-
-CANCELS = 0.1
-"""A pole and a zero nearer to each other than this part of their frequency nearly cancel."""
 
 
 def either_words(
@@ -47,13 +46,15 @@ def either_words(
     return [text]
 
 
-def cancelling_words(fits: Sequence[ProcessFit], chosen: ProcessFit) -> list[str]:
+def cancelling_words(
+    fits: Sequence[ProcessFit], chosen: ProcessFit, policy: IdentificationPolicy = POLICY
+) -> list[str]:
     """Say which poles and zeros of the model to take nearly cancel."""
     poles, zeros = chosen.process.poles(), chosen.process.zeros()
     s, words = chosen.structure, []
     for z in zeros[zeros.imag >= 0]:
         p = poles[np.argmin(np.abs(poles - z))]
-        if abs(p - z) > CANCELS * abs(p):
+        if abs(p - z) > policy.cancelling * abs(p):
             continue
         pair = 1 if abs(z.imag) <= 1e-9 * abs(z) else 2
         less = next(

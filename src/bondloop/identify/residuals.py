@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.transfer.thin_products import dot
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["ResidualTests", "autocovariance", "autoregression", "check_residuals", "effective_samples"]
-
-LEVEL = 0.01
-"""A test fails below this probability."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,8 @@ class ResidualTests:
         Probabilities of correlations so large by chance (Ljung and Box; Haugh).
     effective_samples
         As many white residuals would say as much about the size of the error.
+    level
+        A test fails below this probability.
     """
 
     autocorrelation: Array
@@ -46,18 +46,19 @@ class ResidualTests:
     whiteness: float
     independence: float
     effective_samples: float
+    level: float = POLICY.significance
 
     __repr__ = brief
 
     @property
     def white(self) -> bool:
         """Whether nothing speaks against white residuals."""
-        return self.whiteness >= LEVEL
+        return self.whiteness >= self.level
 
     @property
     def independent(self) -> bool:
         """Whether nothing speaks against residuals that have nothing to do with the input."""
-        return self.independence >= LEVEL
+        return self.independence >= self.level
 
     def __str__(self) -> str:
         white = (
@@ -74,7 +75,9 @@ class ResidualTests:
         return f"{white} {free}"
 
 
-def check_residuals(residual: ArrayLike, command: ArrayLike, lags: int = 25) -> ResidualTests:
+def check_residuals(
+    residual: ArrayLike, command: ArrayLike, lags: int = 25, *, policy: IdentificationPolicy = POLICY
+) -> ResidualTests:
     """Test residuals for whiteness and for independence of the input.
 
     Whiteness is tested by Ljung and Box's Q = N(N+2) sum of r_k^2/(N-k) over the lags; independence by
@@ -88,6 +91,8 @@ def check_residuals(residual: ArrayLike, command: ArrayLike, lags: int = 25) -> 
         Shape (n,).
     lags
         How many lags take part.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -115,6 +120,7 @@ def check_residuals(residual: ArrayLike, command: ArrayLike, lags: int = 25) -> 
         whiteness=float(chi2.sf(Q, lags)),
         independence=float(chi2.sf(n * float(np.sum(c**2)), lags + 1)),
         effective_samples=effective_samples(e),
+        level=policy.significance,
     )
 
 

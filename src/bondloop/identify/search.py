@@ -17,6 +17,16 @@ import numpy as np
 from bondloop.identify.line_fit import LineFit, RecordLines, fit_lines
 from bondloop.identify.process_fit import information
 from bondloop.identify.structure import Structure
+from bondloop.identify.tolerances import (
+    HELPFUL,
+    IDLE_ROUNDS,
+    LINES_OF_SEARCH,
+    MOST_PROMISING,
+    PROMISING,
+    SEARCHED_POLES,
+    SEARCHED_ZEROS,
+    SIMILAR_COST,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,20 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
-__all__ = ["POLES", "ZEROS", "criterion", "grown", "inside", "promising", "search"]
-
-POLES, ZEROS = 6, 3
-"""Most poles and zeros that are tried."""
-LINES = 500
-"""Lines of a record that take part in the search."""
-IDLE = 2
-"""So many poles more that do not help end the search."""
-HELPS = 2.0
-"""By so much must Akaike's criterion fall for a larger structure to help."""
-SIMILAR = 1.5
-"""Structures whose cost is no more than so many times the least may be as good in time."""
-NEAR, MOST_NEAR = 12.0, 4
-"""Structures no further from the least criterion are worth a fit in time, the simplest so many of them."""
+__all__ = ["criterion", "grown", "inside", "promising", "search"]
 
 
 def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
@@ -60,11 +57,11 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
         Best by Akaike's criterion first.
     """
     if isinstance(data, RecordLines):
-        data = replace(data, most=LINES)
+        data = replace(data, most=LINES_OF_SEARCH)
     fits: dict[Structure, LineFit] = {}
     least, idle = math.inf, 0
-    for poles in range(1, POLES + 1):
-        for zeros in range(min(ZEROS, poles - 1) + 1):
+    for poles in range(1, SEARCHED_POLES + 1):
+        for zeros in range(min(SEARCHED_ZEROS, poles - 1) + 1):
             for delay in (False, True):
                 wanted = Structure(poles, zeros, delay)
                 also = [theta for s in inside(wanted) if s in fits for theta in grown(fits[s], wanted)]
@@ -72,9 +69,9 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
                 if fit is not None:
                     fits[wanted] = fit
         best = min((criterion(f) for f in fits.values()), default=math.inf)
-        idle = 0 if best < least - HELPS else idle + 1
+        idle = 0 if best < least - HELPFUL else idle + 1
         least = min(least, best)
-        if idle >= IDLE:
+        if idle >= IDLE_ROUNDS:
             break
     return sorted(fits.values(), key=criterion)
 
@@ -101,18 +98,18 @@ def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
         return []
     seen = [f for f in fits if not f.idle_pole] or fits
     least = criterion(seen[0])
-    near = [f for f in seen if criterion(f) - least <= NEAR]
+    near = [f for f in seen if criterion(f) - least <= PROMISING]
     # Lines are not the record: a simpler structure that leaves hardly more over may do as well there.
     similar = [
-        f for f in seen if f.cost <= SIMILAR * seen[0].cost and f.structure.size < seen[0].structure.size
+        f for f in seen if f.cost <= SIMILAR_COST * seen[0].cost and f.structure.size < seen[0].structure.size
     ]
     first = {size: f for f in reversed(similar) for size in [f.structure.size]}
     near.sort(key=lambda f: (f.structure.size, criterion(f)))
-    chosen = [*near[:MOST_NEAR], *sorted(first.values(), key=criterion)[:MOST_NEAR], seen[0]]
+    chosen = [*near[:MOST_PROMISING], *sorted(first.values(), key=criterion)[:MOST_PROMISING], seen[0]]
     s = near[0].structure
     wanted = [Structure(poles, 0, delay) for poles in (1, 2) for delay in (False, True) if plain]
     wanted.append(Structure(s.poles, s.zeros, not s.delay))
-    if s.delay and s.poles < POLES:
+    if s.delay and s.poles < SEARCHED_POLES:
         wanted.append(Structure(s.poles + 1, s.zeros, False))
     elif not s.delay and s.poles - 1 > s.zeros:
         wanted.append(Structure(s.poles - 1, s.zeros, True))

@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.compile import Runner
 from bondloop.errors import InputError
+from bondloop.identify.tolerances import MOST_SUBSTEPS, STEP_REACH
 from bondloop.integrate import RK4
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["SensitivityRun"]
-
-REACH = 0.5
-"""Runge-Kutta steps are so short that the fastest pole times the step stays below this."""
-MOST_SUBSTEPS = 200
 
 
 class SensitivityRun:
@@ -105,7 +102,7 @@ class SensitivityRun:
             values = {**self.values, **dict(zip(self.paths, theta.tolist(), strict=True))}
             poles = system.linearise(system.initial(), values=values).poles()
             fastest = max(fastest, float(np.max(np.abs(poles[np.isfinite(poles)]), initial=0.0)))
-        return int(np.clip(np.ceil(fastest * period / REACH), 1, MOST_SUBSTEPS))
+        return int(np.clip(np.ceil(fastest * period / STEP_REACH), 1, MOST_SUBSTEPS))
 
 
 def _middle(low: Array, high: Array) -> Array:

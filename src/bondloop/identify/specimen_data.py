@@ -11,6 +11,8 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
+from bondloop.identify.policy import POLICY, IdentificationPolicy
+from bondloop.identify.tolerances import THINNED_ERROR, THINNED_FEWEST, THINNING
 from bondloop.units import is_of_kind, quantity
 
 if TYPE_CHECKING:
@@ -19,16 +21,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["SpecimenRecord", "specimen_records", "whole_cycles"]
-
-DRIFT = 0.03
-"""Of the rms: a sensor whose mean wanders by more from the first cycle to the last is said to drift."""
-GIVEN = 0.02
-"""Of what a rigid-plastic loop dissipates: a specimen that gives more than this back is moved by itself."""
-CURVE = 0.003
-"""Of the rms: samples are left out as long as what a spline makes of the others is no further off."""
-FEWEST = 200
-"""Samples that are kept in any case, where there are so many."""
-FACTORS = (2, 5, 10, 20, 50)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +66,8 @@ class SpecimenRecord:
         """Return it with as few samples as show the same curves."""
         chosen, n = 1, self.force.size
         rows = (self.displacement, self.force, *(x for x in self.driven.values() if np.ptp(x) > 0))
-        for factor in FACTORS:
-            if n // factor < FEWEST or any(_departure(x, factor) > CURVE for x in rows):
+        for factor in THINNING:
+            if n // factor < THINNED_FEWEST or any(_departure(x, factor) > THINNED_ERROR for x in rows):
                 break
             chosen = factor
         first, last = -(-self.judged.start // chosen), -(-self.judged.stop // chosen)
@@ -196,7 +188,9 @@ def _levelled(values: Array) -> Array:
     return np.asarray(values - values.mean() - (steps @ values) / (steps @ steps) * steps)
 
 
-def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> list[str]:
+def _drifts(
+    name: str, channels: Mapping[str, Array], bounds: Sequence[int], policy: IdentificationPolicy = POLICY
+) -> list[str]:
     """Return notes on channels whose mean over a cycle wanders."""
     if len(bounds) < 4:
         return []
@@ -208,7 +202,7 @@ def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> 
         slope = float(steps @ means / max(steps @ steps, 1.0))
         wander = slope * (means.size - 1)
         scatter = float(np.std(means - means.mean() - slope * steps))
-        if abs(wander) > max(DRIFT * rms, 3 * scatter):
+        if abs(wander) > max(policy.drift * rms, 3 * scatter):
             notes.append(
                 f"{name}: {channel} drifts: its mean over a cycle wanders by {100 * wander / rms:+.1f} % of "
                 "its rms from the first cycle to the last; zero the sensor again, or leave the record out"
@@ -216,13 +210,15 @@ def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> 
     return notes
 
 
-def _turned_round(name: str, x: Array, F: Array, cycles: int) -> list[str]:
+def _turned_round(
+    name: str, x: Array, F: Array, cycles: int, policy: IdentificationPolicy = POLICY
+) -> list[str]:
     """Return a note where the specimen would do work on the machine, cycle after cycle."""
     if cycles < 1:
         return []
     work = float(np.trapezoid(F, x)) / cycles
     # A rigid-plastic loop with this force and stroke has the work 2 F ptp(x).
-    if work >= -GIVEN * 2 * float(np.sqrt(np.mean(F**2))) * float(np.ptp(x)):
+    if work >= -policy.returned_work * 2 * float(np.sqrt(np.mean(F**2))) * float(np.ptp(x)):
         return []
     question = "is the sign of the force, or of the displacement, turned round?"
     return [f"{name}: the specimen gives {-work:.3g} J a cycle to the machine; {question}"]

@@ -19,8 +19,10 @@ from bondloop.display.html import as_text
 from bondloop.errors import SolveError
 from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
 from bondloop.identify.least_squares import minimise
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.residuals import check_residuals, effective_samples
-from bondloop.identify.specimen_problem import ROUGH, Free, Measured, MovedSpecimen, SpecimenProblem
+from bondloop.identify.specimen_problem import Free, Measured, MovedSpecimen, SpecimenProblem
+from bondloop.identify.tolerances import FITTED_STARTS, ROUGH_STEPS, SAMPLES_OF_WHITENESS, STARTS_OF_SPECIMEN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,18 +35,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["SCOUTS", "SpecimenFit", "fit_specimen"]
-
-SCOUTS = 24
-"""Starts that are looked at besides the law's own values."""
-FITTED = 2
-"""Of all starts, how many are fitted from, unless that leaves a part of the law out."""
-ENOUGH = 50
-"""Samples of a record from which on it is asked whether its residuals are white."""
-POOR = 0.1
-"""Error of a record from which on it is asked whether its sensors were off zero."""
-OFFSET = 0.2
-"""Mean of a channel, as a part of its amplitude, that may well be an offset."""
+__all__ = ["SpecimenFit", "fit_specimen"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +154,8 @@ def fit_specimen(
     *,
     displacement: str = "displacement",
     force: str = "force",
-    scouts: int = SCOUTS,
+    scouts: int = STARTS_OF_SPECIMEN,
+    policy: IdentificationPolicy = POLICY,
 ) -> SpecimenFit:
     """Fit the parameters of a specimen's law to measured displacements and forces.
 
@@ -182,6 +174,8 @@ def fit_specimen(
     scouts
         Starts that are looked at besides the law's own values; the best two are fitted from, and the next
         ones as long as the fit is poor and a part of the law has no effect in it.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -207,7 +201,7 @@ def fit_specimen(
     starts = [problem.own, *problem.spread(scouts)]
     best: Minimum | None = None
     for number, theta in enumerate(problem.best(starts, len(starts))):
-        if number >= FITTED and best is not None and not _stuck(problem, best):
+        if number >= FITTED_STARTS and best is not None and not _stuck(problem, best, policy):
             break
         minimum = problem.minimum(theta)
         if minimum is not None and (best is None or minimum.cost < best.cost):
@@ -217,20 +211,22 @@ def fit_specimen(
             f"{type(element).__name__} could not be moved as the specimen was with any of the values that "
             "were tried: its force is not finite; begin nearer to what it is like, or give bounds"
         )
-    while problem.run.refine(problem.values(best.theta), ROUGH):
+    while problem.run.refine(problem.values(best.theta), ROUGH_STEPS):
         again = minimise(problem.evaluate, best.theta, problem.low, problem.high)
         if again is None:
             break
         best = again
-    return _result(problem, best)
+    return _result(problem, best, policy)
 
 
-def _stuck(problem: SpecimenProblem, best: Minimum) -> bool:
+def _stuck(problem: SpecimenProblem, best: Minimum, policy: IdentificationPolicy) -> bool:
     """Whether a poor fit leaves a part of its law out: an elastic brace does not say when it yields."""
-    return bool(best.cost > POOR**2 * len(problem.records) and not np.any(best.jacobian, axis=1).all())
+    return bool(
+        best.cost > policy.poor_error**2 * len(problem.records) and not np.any(best.jacobian, axis=1).all()
+    )
 
 
-def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
+def _result(problem: SpecimenProblem, best: Minimum, policy: IdentificationPolicy) -> SpecimenFit:
     """Return what was found, judged on all samples."""
     still = ~np.any(best.jacobian, axis=1)
     values = problem.values(_kept(problem, best, still))
@@ -252,7 +248,9 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     kept = np.flatnonzero(~still)
     notes = [note for record in known.records for note in record.notes]
     errors = {r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)}
-    notes += [note for r in known.records if errors[r.name] > POOR for note in _offsets(r)]
+    notes += [
+        note for r in known.records if errors[r.name] > policy.poor_error for note in _offsets(r, policy)
+    ]
     notes += _doubts(problem, parameters, best, [n for n in problem.names if n not in moving])
     notes += [
         f"{name}: each measurement says what it was, and the fitted law has {getattr(law, name):g}; "
@@ -286,7 +284,7 @@ def _white(records: Sequence[SpecimenRecord], residual: Array) -> bool:
     """Whether what is left over is white in every record, each long enough to tell."""
     ends = np.cumsum([0, *(r.judged.stop - r.judged.start for r in records)])
     return all(
-        b - a >= ENOUGH and check_residuals(residual[a:b], r.displacement[r.judged]).white
+        b - a >= SAMPLES_OF_WHITENESS and check_residuals(residual[a:b], r.displacement[r.judged]).white
         for r, (a, b) in zip(records, pairwise(ends), strict=True)
     )
 
@@ -306,13 +304,13 @@ def _doubts(
     return notes
 
 
-def _offsets(record: SpecimenRecord) -> list[str]:
+def _offsets(record: SpecimenRecord, policy: IdentificationPolicy) -> list[str]:
     """Return a sentence for each channel whose mean is far from zero beside its amplitude."""
     notes = []
     for word, channel, unit in (("displacement", record.displacement, "m"), ("force", record.force, "N")):
         values = channel[record.judged]
         mean, amplitude = float(np.mean(values)), float(np.ptp(values)) / 2
-        if abs(mean) > OFFSET * amplitude:
+        if abs(mean) > policy.offset * amplitude:
             notes.append(
                 f"{record.name}: the mean of the {word} is {mean:.3g} {unit} beside an amplitude of "
                 f"{amplitude:.3g} {unit}; take it off if it is the sensor's, else fit a law that has it"

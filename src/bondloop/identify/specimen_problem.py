@@ -17,6 +17,7 @@ from bondloop.identify.data import Data
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.specimen_data import SpecimenRecord, specimen_records
 from bondloop.identify.specimen_run import Moved, SpecimenRun
+from bondloop.identify.tolerances import DIFFERENCE, FINE_STEPS, ROUGH_STEPS, START_FACTOR, WIDEST_FACTOR
 from bondloop.rigs import mounted
 
 if TYPE_CHECKING:
@@ -24,19 +25,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["ROUGH", "Free", "Measured", "MovedSpecimen", "SpecimenProblem"]
+__all__ = ["Free", "Measured", "MovedSpecimen", "SpecimenProblem"]
 
 Measured = Data | Mapping[str, Data] | Sequence[Data]
 Free = Sequence[str] | Mapping[str, tuple[float, float]] | None
-
-SPREAD = 10.0
-"""By which factor the parameters of these starts differ from the law's own, at most."""
-WIDEST = 1e4
-"""By which factor a positive parameter may leave the law's own value, unless bounds say otherwise."""
-FINE, ROUGH = 1e-3, 3e-3
-"""Changes of the force, as a part of its rms, that shorter steps may make: at the end, and on the way."""
-NUDGE = 1e-6
-"""Of the forces' rms: what a parameter is changed by, for a derivative, changes them by about this much."""
 
 
 class MovedSpecimen:
@@ -94,7 +86,7 @@ class MovedSpecimen:
         """Return the force of the law as it is, for each record."""
         run = SpecimenRun(self.system, [self.moved(r) for r in self.records], [])
         nothing = np.zeros(0)
-        run.refine(nothing, FINE)
+        run.refine(nothing, FINE_STEPS)
         forces = run(nothing[None])
         if forces is None:
             raise SolveError(
@@ -130,7 +122,7 @@ class SpecimenProblem:
         self.logarithmic = (np.array(low) >= 0) & (value > 0)
         self.names, self.own = names, self._coordinates(value)
         self.low, self.high = self._coordinates(np.array(low)), self._coordinates(np.array(high))
-        reach = np.log(WIDEST)
+        reach = np.log(WIDEST_FACTOR)
         told = np.array([name in self.bounds for name in names])
         # Zero and infinity are infinitely far by their logarithm, whoever gave them.
         cut = self.logarithmic & ~(told & np.isfinite(self.low))
@@ -145,7 +137,7 @@ class SpecimenProblem:
             1 / np.sqrt(np.mean(r.force[r.judged] ** 2) * n)
             for r, n in zip(self.records, counts, strict=True)
         ]
-        self.nudge = np.full(len(names), NUDGE)
+        self.nudge = np.full(len(names), DIFFERENCE)
 
     def _coordinates(self, values: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,12 +175,12 @@ class SpecimenProblem:
         if count < 1:
             return []
         points = 2 * qmc.Halton(len(self.names), scramble=False).random(count + 1)[1:] - 1
-        moved = self.own + np.where(self.logarithmic, np.log(SPREAD) * points, 0.0)
+        moved = self.own + np.where(self.logarithmic, np.log(START_FACTOR) * points, 0.0)
         return list(np.clip(moved, self.low, self.high))
 
     def best(self, starts: list[Array], count: int) -> list[Array]:
         """Return the starts with the least errors."""
-        self.run.refine(self.values(starts[0]), ROUGH)
+        self.run.refine(self.values(starts[0]), ROUGH_STEPS)
         costs = []
         for theta in starts:
             found = self.errors(theta[None])
@@ -224,7 +216,7 @@ class SpecimenProblem:
 
     def minimum(self, theta: Array) -> Minimum | None:
         """Fit from a start."""
-        self.run.refine(self.values(theta), ROUGH)
+        self.run.refine(self.values(theta), ROUGH_STEPS)
         self._choose_nudges(theta)
         return minimise(self.evaluate, theta, self.low, self.high)
 
@@ -232,7 +224,7 @@ class SpecimenProblem:
         """Choose by how much to change parameters that have no scale of their own, as they begin at zero."""
         base = self.errors(theta[None])
         for i in np.flatnonzero(~self.logarithmic):
-            step = NUDGE * max(abs(theta[i]), 1e-6)
+            step = DIFFERENCE * max(abs(theta[i]), 1e-6)
             for _ in range(12):
                 moved = theta.copy()
                 moved[i] += step if theta[i] + step <= self.high[i] else -step
@@ -242,8 +234,8 @@ class SpecimenProblem:
                 change = float(np.sqrt(np.sum((found - base) ** 2) / len(self.records)))
                 if change == 0:
                     step *= 1e3
-                elif not 0.1 * NUDGE < change < 10 * NUDGE:
-                    step *= min(1e6, NUDGE / change)
+                elif not 0.1 * DIFFERENCE < change < 10 * DIFFERENCE:
+                    step *= min(1e6, DIFFERENCE / change)
                 else:
                     break
             self.nudge[i] = min(step, 1e6)

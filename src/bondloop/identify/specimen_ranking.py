@@ -11,8 +11,10 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import BondloopError, InputError, unknown_name
+from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.process_fit import information
-from bondloop.identify.specimen_fit import SCOUTS, SpecimenFit, fit_specimen
+from bondloop.identify.specimen_fit import SpecimenFit, fit_specimen
+from bondloop.identify.tolerances import STARTS_OF_SPECIMEN
 
 if TYPE_CHECKING:
     from bondloop.devices import OdeSpecimen
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["SpecimenRanking", "Validation", "leave_out", "rank_specimens"]
 
 Groups = Mapping[str, Sequence[str]] | None
-
-CLOSE = 1.05
-"""A law with fewer parameters is taken if its error is greater by no more than this factor."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def leave_out(
     *,
     displacement: str = "displacement",
     force: str = "force",
-    scouts: int = SCOUTS,
+    scouts: int = STARTS_OF_SPECIMEN,
 ) -> Validation:
     """Fit a law to some of the measurements and judge it by the others, group after group.
 
@@ -190,6 +189,7 @@ def rank_specimens(
     *,
     displacement: str = "displacement",
     force: str = "force",
+    policy: IdentificationPolicy = POLICY,
 ) -> SpecimenRanking:
     """Fit several laws to the same measurements and rank them by what they make of those left out.
 
@@ -206,6 +206,8 @@ def rank_specimens(
         Parameters to fit, by the law's name; all of a law that is not named here.
     displacement, force
         Names of the channels.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
@@ -246,7 +248,7 @@ def rank_specimens(
             failed[name] = str(error)
     if not fits:
         raise InputError("no law could be fitted: " + "; ".join(f"{n}: {why}" for n, why in failed.items()))
-    return _ranked(fits, validations, failed)
+    return _ranked(fits, validations, failed, policy)
 
 
 def _named(elements: Sequence[OdeSpecimen]) -> dict[str, OdeSpecimen]:
@@ -267,14 +269,17 @@ def _criteria(fits: Mapping[str, SpecimenFit]) -> dict[str, float]:
 
 
 def _ranked(
-    fits: dict[str, SpecimenFit], validations: dict[str, Validation], failed: dict[str, str]
+    fits: dict[str, SpecimenFit],
+    validations: dict[str, Validation],
+    failed: dict[str, str],
+    policy: IdentificationPolicy,
 ) -> SpecimenRanking:
     criteria = _criteria(fits)
     if validations:
         measure = {name: v.error for name, v in validations.items()}
         order = sorted(fits, key=measure.__getitem__)
         best = order[0]
-        close = [n for n in order if measure[n] <= CLOSE * measure[best]]
+        close = [n for n in order if measure[n] <= policy.close_specimen * measure[best]]
         chosen = min(close, key=lambda n: len(fits[n].parameters))
         told = f"{best} has the least error on measurements that were left out, "
         reasons = [f"{told}{100 * measure[best]:.1f} % of the force's rms."]

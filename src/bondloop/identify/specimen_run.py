@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.identify.tolerances import DIVERGED, RK4_STAGES
 from bondloop.integrate import RK4
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Moved", "SpecimenRun"]
 
 FLOW, EFFORT = "interface.flow", "interface.effort"
-FAR = 1e6
-"""Of the greatest measured force: a computed one beyond it is no force."""
-STAGES = (0.0, 0.5, 1.0)
-"""Fractions of a step at which a Runge-Kutta step asks for its inputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +111,7 @@ class SpecimenRun:
         found = np.empty((len(rows), record.displacement.size, 1))
         ends = runner.batch(len(table), table[None], state, parameters, found, every=count)
         # A step too long for a law lets its force grow without end: what is so far off has no value.
-        if np.any(ends.code) or not np.all(np.abs(found) < FAR * np.max(np.abs(record.force))):
+        if np.any(ends.code) or not np.all(np.abs(found) < DIVERGED * np.max(np.abs(record.force))):
             return None
         return found[:, :, 0]
 
@@ -177,7 +174,7 @@ def _table(record: Moved, changing: Sequence[str], values: Mapping[str, float], 
     n = record.displacement.size
     time = record.period * np.arange(float(n))
     begins = record.period / substeps * np.arange(float((n - 1) * substeps + 1))
-    stages = [np.minimum(begins + f * record.period / substeps, time[-1]) for f in STAGES]
+    stages = [np.minimum(begins + f * record.period / substeps, time[-1]) for f in RK4_STAGES]
     velocity = CubicSpline(time, record.displacement).derivative()
     columns = [velocity(t) for t in stages]
     for path in changing:
@@ -189,11 +186,11 @@ def _table(record: Moved, changing: Sequence[str], values: Mapping[str, float], 
 def _tick(system: System, step: float, changing: Sequence[str], values: Mapping[str, float]) -> Tick:
     """Return one Runge-Kutta step, the force recorded at its beginning."""
     by_name = {v.name: v for v in (*system.input_vars, *system.parameters_by_var)}
-    driven = {name: [Var(f"{name}@{f:g}") for f in STAGES] for name in (FLOW, *changing)}
+    driven = {name: [Var(f"{name}@{f:g}") for f in RK4_STAGES] for name in (FLOW, *changing)}
 
     def at(fraction: float) -> dict[Var, Expr]:
         given: dict[Var, Expr] = {u: Const(system.input_defaults.get(u.name, 0.0)) for u in system.input_vars}
-        given.update({by_name[name]: columns[STAGES.index(fraction)] for name, columns in driven.items()})
+        given.update({by_name[name]: columns[RK4_STAGES.index(fraction)] for name, columns in driven.items()})
         return given
 
     goal = system.expression(EFFORT)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.identify.tolerances import LINES_IN_TIME, STARTING_ROUNDS
 from bondloop.transfer.thin_products import dot
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 __all__ = ["Lines", "lag", "lines_of_record", "rational_starts"]
-
-ROUNDS = 6
-"""Of Sanathanan and Koerner's iteration; the fit proper does the rest."""
-MOST_LINES = 300
-"""Lines of the spectrum that take part."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +49,9 @@ def lines_of_record(u: Array, y: Array, period: float, part: float, hold: str) -
     energy = np.cumsum(np.abs(Y) ** 2)
     last = int(np.searchsorted(energy, part * energy[-1])) + 1
     last = min(max(last, 12), int(0.8 * U.size) or 1)
-    if last > MOST_LINES:  # even spacing in the logarithm, but the lowest lines all
-        index = np.unique(np.round(np.geomspace(1, last, MOST_LINES)).astype(int)) - 1
-        strong = np.argsort(np.abs(U[:last]))[-MOST_LINES:]  # multisines and stepped sines have few lines
+    if last > LINES_IN_TIME:  # even spacing in the logarithm, but the lowest lines all
+        index = np.unique(np.round(np.geomspace(1, last, LINES_IN_TIME)).astype(int)) - 1
+        strong = np.argsort(np.abs(U[:last]))[-LINES_IN_TIME:]  # multisines and stepped sines have few lines
         index = np.union1d(index, strong)
     else:
         index = np.arange(last)
@@ -90,7 +86,7 @@ def _sanathanan_koerner(lines: Lines, n: int, m: int, delay: float) -> tuple[Arr
     table = np.hstack(columns)
     below = np.ones(s.size, dtype=complex)
     b, a, cost = np.zeros(m + 1), np.ones(n + 1), np.inf
-    for _ in range(ROUNDS):
+    for _ in range(STARTING_ROUNDS):
         weight = lines.weight / np.abs(below)
         rows, right = table * weight[:, None], Y * weight
         real, wanted = np.vstack([rows.real, rows.imag]), np.concatenate([right.real, right.imag])

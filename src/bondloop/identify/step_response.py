@@ -10,18 +10,12 @@ import numpy as np
 from bondloop.assess.samples import same_length
 from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
+from bondloop.identify.tolerances import MOST_FILTERS, NOISE_ORDERS, SAMPLES_OF_SETTLING
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["StepResponse", "step_response"]
-
-MOST = 81
-"""Filters tried at most: frequencies up to 40 over the settling time."""
-NOISE_ORDERS = 8
-"""Orders of autoregressive noise that are tried."""
-ENOUGH = 10_000
-"""Samples that are enough to find the settling time with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +169,9 @@ def step_response(
         return _fitted(
             u, y, h, max(4, round(POSITIVE.check(settling, "settling", "s") / h)), filters, at_rest
         )
-    return _fitted(u, y, h, _span(u[:ENOUGH], y[:ENOUGH], filters, at_rest), filters, at_rest)
+    return _fitted(
+        u, y, h, _span(u[:SAMPLES_OF_SETTLING], y[:SAMPLES_OF_SETTLING], filters, at_rest), filters, at_rest
+    )
 
 
 def _span(u: NDArray[np.float64], y: NDArray[np.float64], filters: int | None, at_rest: bool) -> int:
@@ -200,7 +196,7 @@ def _fitted(
 ) -> StepResponse:
     lost = 0 if at_rest else N - 1
     left = u.size - lost
-    most = min(MOST if filters is None else filters, N - 1 + N % 2, (left // 4) // 2 * 2 + 1)
+    most = min(MOST_FILTERS if filters is None else filters, N - 1 + N % 2, (left // 4) // 2 * 2 + 1)
     if left < max(2 * N if not at_rest else 0, 16) and not at_rest:
         raise InputError(
             f"a record of {u.size * h:g} s is too short for a settling time of {N * h:g} s; record at least "

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FrequencyResponse", "SteppedSine", "stepped_sine"]
 
-ALIKE = 0.05
-"""Measured amplitudes that differ by less than this part belong to one row."""
-
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
@@ -267,11 +264,16 @@ def _signals(
     return np.asarray(pair[0], dtype=np.float64), np.asarray(pair[1], dtype=np.float64), h
 
 
-def _rows(measured: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the amplitude of each row, and the row of each point."""
+def _rows(
+    measured: NDArray[np.float64], alike: float = 0.05
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the amplitude of each row, and the row of each point.
+
+    Measured amplitudes that differ by less than a part of ``alike`` belong to one row.
+    """
     order = np.argsort(measured)
     ranked = measured[order]
-    new = np.concatenate(([0], np.cumsum(ranked[1:] > (1 + ALIKE) * ranked[:-1])))
+    new = np.concatenate(([0], np.cumsum(ranked[1:] > (1 + alike) * ranked[:-1])))
     row = np.empty(measured.size, dtype=np.int64)
     row[order] = new
     return np.array([measured[row == i].mean() for i in range(int(new[-1]) + 1)]), row

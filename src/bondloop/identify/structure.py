@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.identify.tolerances import MOST_POLES
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["Structure", "structure"]
-
-MOST_POLES = 8
-"""More cannot be told apart in measured data."""
 
 
 @dataclass(frozen=True)
