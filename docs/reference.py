@@ -29,6 +29,8 @@ FOR_NEIGHBOURS = {
     "bondloop.control.feedforward",
     "bondloop.control.junction",
     "bondloop.dashboard.replay",
+    "bondloop.identify.models",
+    "bondloop.identify.process",
     "bondloop.lazy_names",
     "bondloop.realtime.console",
     "bondloop.realtime.programs",

@@ -17,7 +17,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Se, bond
 from bondloop.control import Direct, InverseModel, PolynomialPrediction
 from bondloop.identify import stepped_sine, stepped_sine_plan
 from bondloop.identify.experiment import Experiment
-from bondloop.identify.fit_frequency import fit_frequency
+from bondloop.identify.process.fit_frequency import fit_frequency
 from bondloop.plots.process_fit import bode
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, mounted
 from bondloop.transfer import SerialPID, ServoHydraulic

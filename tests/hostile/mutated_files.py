@@ -154,7 +154,7 @@ def _read_table(path: Path) -> Any:
 
 
 def _read_data(path: Path) -> Any:
-    from bondloop.identify.reading import read_data
+    from bondloop.identify.data import read_data
 
     return read_data(path)
 

@@ -15,7 +15,7 @@ from bondloop.realtime.machine_limits import switch_facts
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, channel_names
-from bondloop.safety.starting import start_words
+from bondloop.safety.switch import start_words
 from bondloop.transfer import MassSpringDamper
 
 AT, RATE = 0.6, 500

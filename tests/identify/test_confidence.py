@@ -6,8 +6,14 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
 from bondloop.identify import confidence
-from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
-from bondloop.identify.residuals import autoregression, effective_samples
+from bondloop.identify.confidence import (
+    Estimate,
+    autoregression,
+    covariance,
+    effective_samples,
+    estimates,
+    freedom,
+)
 
 SCALES = np.array([3e-4, -2.0, 5e3])
 

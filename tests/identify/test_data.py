@@ -9,8 +9,8 @@ from scipy.io import savemat
 
 from bondloop.errors import InputError
 from bondloop.identify import Data, read_data
-from bondloop.identify.channel_faults import clipping, held, slowly_held
 from bondloop.identify.contents import contents_of
+from bondloop.identify.input_output import clipping, held, slowly_held
 from bondloop.identify.time_grid import find_grid
 from bondloop.measurements import Measurements
 from bondloop.records import Record

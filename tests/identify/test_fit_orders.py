@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from bondloop.identify.excitation import multisine
-from bondloop.identify.fit_frequency import response_derivatives
-from bondloop.identify.line_fit import RecordLines, fit_lines, sampled_response
-from bondloop.identify.ranking import rank_frequency, rank_time
-from bondloop.identify.structure import Structure, structure
+from bondloop.identify.experiment import multisine
+from bondloop.identify.process.fit_frequency import response_derivatives
+from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
+from bondloop.identify.process.ranking import rank_frequency, rank_time
+from bondloop.identify.process.structure import Structure, structure
 from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
 from bondloop.transfer.process import Process, first_order, second_order
 

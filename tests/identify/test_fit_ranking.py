@@ -7,11 +7,10 @@ import pytest
 from scipy.signal import lfilter
 
 from bondloop.errors import InputError
-from bondloop.identify.confidence import covariance
-from bondloop.identify.fit_time import fit_time
+from bondloop.identify.confidence import check_residuals, covariance, effective_samples
 from bondloop.identify.least_squares import minimise
-from bondloop.identify.ranking import rank, rank_frequency, rank_time
-from bondloop.identify.residuals import check_residuals, effective_samples
+from bondloop.identify.process.fit_time import fit_time
+from bondloop.identify.process.ranking import rank, rank_frequency, rank_time
 from bondloop.transfer.process import Process, first_order, second_order
 
 T = 1e-3

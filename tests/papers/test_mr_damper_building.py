@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.identify import fit_time, read_data
-from bondloop.identify.specimen_problem import MovedSpecimen
+from bondloop.identify.models.specimen_problem import MovedSpecimen
 from bondloop.papers import mr_damper_building as building
 
 

@@ -15,7 +15,7 @@ import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
 from bondloop.identify import fit_bond_graph, fit_time
-from bondloop.identify.structure import Structure
+from bondloop.identify.process.structure import Structure
 from bondloop.papers import wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel, Tick

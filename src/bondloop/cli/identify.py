@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bondloop.errors import InputError
     from bondloop.identify.data import Data
     from bondloop.identify.input_output import InputOutput
-    from bondloop.identify.matrix_fit import MatrixFit
-    from bondloop.identify.process_fit import ProcessFit
-    from bondloop.identify.ranking import Ranking
+    from bondloop.identify.process.matrix_fit import MatrixFit
+    from bondloop.identify.process.process_fit import ProcessFit
+    from bondloop.identify.process.ranking import Ranking
 
 __all__ = ["identify", "matrix_of", "tell_matrix", "watch"]
 
@@ -74,7 +74,7 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
 ) -> None:
     """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
     from bondloop.identify import read_data
-    from bondloop.identify.ranking import AUTO, rank_time
+    from bondloop.identify.process.ranking import AUTO, rank_time
 
     with at_work(f"reading {file.name}", as_json):
         data = read_data(file, rate=rate)

@@ -53,7 +53,7 @@ class OdeSpecimen(Law, Described, family="ode"):
     itself, whose fields with the type ``float`` are its parameters. `rates` and `force` use Python's
     operators and the functions of `bondloop.math`, and read the states as attributes of ``self``.
 
-    `bondloop.rigs.mounted` makes of it the physical half of a test; `element` a part of a bond graph, beside
+    `bondloop.rigs.mounting` makes of it the physical half of a test; `element` a part of a bond graph, beside
     masses, springs and whatever else moves with it.
 
     Attributes

@@ -15,8 +15,8 @@ from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
 from bondloop.rigs.rig_tick import MEASURED, indexed
+from bondloop.safety.base import either
 from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK
-from bondloop.safety.conditions import either
 from bondloop.safety.interlock import Watched
 
 if TYPE_CHECKING:

@@ -9,27 +9,43 @@
 (0.5, 1.0)
 """
 
-from bondloop.identify.bond_graph_fit import BondGraphFit, fit_bond_graph
-from bondloop.identify.confidence import Estimate
+from bondloop.identify.confidence import Estimate, ResidualTests, check_residuals
 from bondloop.identify.contents import Contents, read_contents
-from bondloop.identify.data import Data
+from bondloop.identify.data import Data, read_data
 from bondloop.identify.distortion import Nonlinearity, harmonic_distortion, nonlinearity
 from bondloop.identify.drift import Drift, model_drift
-from bondloop.identify.excitation import PlannedPoint, SteppedSinePlan, multisine, stepped_sine_plan
-from bondloop.identify.experiment import Experiment
-from bondloop.identify.fit_frequency import fit_frequency
-from bondloop.identify.fit_time import fit_time
-from bondloop.identify.fourier import FourierPoint, fourier_point
+from bondloop.identify.experiment import (
+    Experiment,
+    PlannedPoint,
+    SteppedSinePlan,
+    multisine,
+    stepped_sine_plan,
+)
 from bondloop.identify.input_output import InputOutput
-from bondloop.identify.matrix_fit import MatrixFit, fit_matrix
 from bondloop.identify.matrix_response import MatrixResponse, matrix_response
+from bondloop.identify.models import (
+    BondGraphFit,
+    SpecimenFit,
+    SpecimenRanking,
+    Validation,
+    fit_bond_graph,
+    fit_specimen,
+    leave_out,
+    rank_specimens,
+)
 from bondloop.identify.policy import IdentificationPolicy
-from bondloop.identify.process_fit import ProcessFit
-from bondloop.identify.ranking import Ranking, rank, rank_frequency, rank_time
-from bondloop.identify.reading import read_data
-from bondloop.identify.residuals import ResidualTests, check_residuals
-from bondloop.identify.specimen_fit import SpecimenFit, fit_specimen
-from bondloop.identify.specimen_ranking import SpecimenRanking, Validation, leave_out, rank_specimens
+from bondloop.identify.process import (
+    MatrixFit,
+    ProcessFit,
+    Ranking,
+    Structure,
+    fit_frequency,
+    fit_matrix,
+    fit_time,
+    rank,
+    rank_frequency,
+    rank_time,
+)
 from bondloop.identify.spectra import (
     PowerSpectrum,
     Spectral,
@@ -39,12 +55,18 @@ from bondloop.identify.spectra import (
     spectral_surface,
 )
 from bondloop.identify.step_response import StepResponse, step_response
-from bondloop.identify.stepped_sine import FrequencyResponse, SteppedSine, stepped_sine
-from bondloop.identify.structure import Structure
+from bondloop.identify.stepped_sine import (
+    FourierPoint,
+    FrequencyResponse,
+    SteppedSine,
+    fourier_point,
+    stepped_sine,
+)
 
 __all__ = [
     "BondGraphFit", "Contents", "Data", "Drift", "Estimate", "Experiment", "FourierPoint",
-    "FrequencyResponse", "IdentificationPolicy", "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint",
+    "FrequencyResponse", "IdentificationPolicy", "InputOutput", "MatrixFit", "MatrixResponse",
+    "Nonlinearity", "PlannedPoint",
     "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
     "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "Validation",
     "check_residuals", "fit_bond_graph", "fit_frequency", "fit_matrix", "fit_specimen", "fit_time",

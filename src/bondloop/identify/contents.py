@@ -13,7 +13,7 @@ from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
-from bondloop.identify.channel_faults import clipping, constant, held, slow_rows, slowly_held
+from bondloop.identify.input_output import clipping, constant, held, slow_rows, slowly_held
 from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.measurements import read_measurements, sampling_of

@@ -1,9 +1,9 @@
-"""Measured signals: named channels and one sample period."""
+"""Measured channels, and files of them: what identification works with."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
-
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -16,14 +16,17 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.leading import leading
 from bondloop.identify.time_grid import disagreement, find_grid
+from bondloop.measurements import read_measurements, sampling_of
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.measurements import Measurements
     from bondloop.records import Record
 
-__all__ = ["Data"]
+
+__all__ = ["Data", "data_from", "read_data"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,3 +291,71 @@ def _onto(
         return values
     smooth = np.asarray(CubicSpline(stamps[sound], values[sound])(even), dtype=np.float64)
     return np.where(sound, smooth, np.nan)
+
+
+def read_data(
+    path: str | os.PathLike[str], *, time: str | None = None, rate: float | str | None = None
+) -> Data:
+    r"""Read measured signals from a file.
+
+    Parameters
+    ----------
+    path
+        A table of text (with a head, units in the names or in a row of their own, decimal commas), LVM, a
+        MATLAB file (5 or 7.3; vectors, tables, structures), an HDF5 file (a run file or any other with
+        one-dimensional datasets), a NumPy ``.npz``, TDMS, MDF or Parquet; see
+        `bondloop.measurements.read_measurements`.
+    time
+        Name of the channel that holds the time; unless given, one called ``time`` or ``t``, in the unit that
+        its header states, seconds otherwise.
+    rate
+        Sample rate [Hz] of a file without time stamps, or with bad ones. A single number called ``fs``,
+        ``rate``, ``dt`` or ``Ts`` in the file does as well, or a line of its head, ``Sampling Rate: 1000``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rig.csv")
+    ...     _ = path.write_text(
+    ...         "t [ms],u [mm],y [mm]\n" + "\n".join(f"{i},{i % 7},{i % 5}" for i in range(99))
+    ...     )
+    ...     data = read_data(path)
+    >>> data, data.units["u"]
+    (<Data: 99 samples at 1000 Hz: u, y>, 'mm')
+    """
+    return data_from(read_measurements(path), time, rate)
+
+
+def data_from(found: Measurements, time: str | None = None, rate: float | str | None = None) -> Data:
+    """Return data once it is settled when the samples were taken.
+
+    Parameters
+    ----------
+    found
+        What a file holds.
+    time, rate
+        As for `read_data`.
+    """
+    source = found.source
+    if not found.channels:
+        raise InputError(f"{source}: no columns of numbers in it; save the measured signals as vectors")
+    sampling = sampling_of(found, time, rate_given=rate is not None)
+    stamps, notes = sampling.stamps, (*found.notes, *sampling.notes)
+    channels = {key: values for key, values in found.channels.items() if key != sampling.name}
+    units = {key: found.units[key] for key in channels}
+    if stamps is not None:
+        # A MATLAB workspace has other vectors besides; a file whose signals all differ from time is at fault.
+        fitting = {key: values for key, values in channels.items() if values.size == stamps.size}
+        if fitting and len(fitting) < len(channels):
+            others = ", ".join(f"'{key}' ({channels[key].size})" for key in channels if key not in fitting)
+            note = (
+                f"left out, for they have another length than the time ({stamps.size} samples): "
+                f"{others}; signals of mixed rates must be recorded again at one rate"
+            )
+            notes = (*notes, note)
+            channels, units = fitting, {key: units[key] for key in fitting}
+    rate = sampling.rate if rate is None else rate
+    data = Data.from_arrays(channels, time=stamps, rate=rate, units=units, source=source)
+    return Data(data.channels, data.sample_period, data.units, data.start, source, notes + data.warnings)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.identify.fourier import fourier_point
 from bondloop.identify.policy import POLICY, IdentificationPolicy
+from bondloop.identify.stepped_sine import fourier_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

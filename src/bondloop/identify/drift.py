@@ -18,8 +18,8 @@ from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
-from bondloop.identify.fit_time import checked
-from bondloop.identify.residuals import autocovariance
+from bondloop.identify.confidence import autocovariance
+from bondloop.identify.process import checked_record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -145,7 +145,7 @@ def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     from scipy.stats import norm
 
     sample_period = POSITIVE.check(sample_period, "sample_period", "s")
-    u, y = checked(command, output)
+    u, y = checked_record(command, output)
     length = round(number(window, "window", "s") / sample_period)
     late, gain = number(tolerated_delay, "tolerated_delay", "s"), float(tolerated_gain)
     if length < 20:

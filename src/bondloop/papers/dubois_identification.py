@@ -26,7 +26,7 @@ from bondloop.papers.dubois_damper import (
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.identify import Data, PlannedPoint, SteppedSine, SteppedSinePlan
-    from bondloop.identify.process_fit import ProcessFit
+    from bondloop.identify.process.process_fit import ProcessFit
 
 __all__ = [
     "AMPLITUDES",
@@ -101,7 +101,7 @@ def identified(bench: Bench = STANDARD, highest: float = FREQUENCIES[-1]) -> Ide
     highest
         Highest frequency in Hz that takes part in the fits.
     """
-    from bondloop.identify.fit_frequency import fit_frequency
+    from bondloop.identify.process.fit_frequency import fit_frequency
 
     plan, data, found = measured(bench)
     inside = found.frequency <= highest

@@ -60,7 +60,7 @@ def _smallest(bench: Bench) -> NDArray[np.complex128]:
 def empty_process(bench: Bench = STANDARD, highest: float = FITTED_TO) -> Process:
     """Fit G1D to the rig with nothing mounted, at the amplitudes of the identification."""
     from bondloop.identify import stepped_sine, stepped_sine_plan
-    from bondloop.identify.fit_frequency import fit_frequency
+    from bondloop.identify.process.fit_frequency import fit_frequency
     from bondloop.rigs import nothing_mounted
 
     plan = stepped_sine_plan(FREQUENCIES, AMPLITUDES[1::2], 0.5, 10, RATE)
@@ -74,7 +74,7 @@ def empty_process(bench: Bench = STANDARD, highest: float = FITTED_TO) -> Proces
 @lru_cache(maxsize=8)
 def _processes(bench: Bench, highest: float) -> tuple[Process, ...]:
     """Fit G2D to each level by itself."""
-    from bondloop.identify.fit_frequency import fit_frequency
+    from bondloop.identify.process.fit_frequency import fit_frequency
 
     surface = measured(bench)[2]
     inside = surface.frequency <= highest

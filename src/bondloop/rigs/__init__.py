@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bondloop.data.described import Parameter
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
-from bondloop.rigs.bracket import OnBracket
 from bondloop.rigs.emulated import Emulated, RigSystem
 from bondloop.rigs.fmu_specimen import FmuSpecimen
 from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
@@ -23,14 +22,12 @@ from bondloop.rigs.imperfections import (
     Saturation,
     chain,
 )
-from bondloop.rigs.mounted import mounted, nothing_mounted
+from bondloop.rigs.mounting import OnBracket, mounted, nothing_mounted
 from bondloop.rigs.orifice_damper import DamperData, OrificeDamper, PlayData
-from bondloop.rigs.ramp_hold import RampHold
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
-from bondloop.rigs.shaking_table import ShakingTable
+from bondloop.rigs.shaking_table import ShakingTable, TableDrive
 from bondloop.rigs.specimen import Specimen
-from bondloop.rigs.sub_stepped import SubSteppedRig
-from bondloop.rigs.table_drive import TableDrive
+from bondloop.rigs.sub_stepped import RampHold, SubSteppedRig
 
 __all__ = [
     "LVDT",

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Emulated", "RigSystem"]
 
-RETURN = 10.0
-"""Rate, in 1/s, at which a pose returns to its strokes when rounding has led it away from them."""
-
 
 @dataclass(frozen=True)
 class RigSystem:
@@ -138,7 +135,7 @@ class Emulated(Described, member_of="rig"):
         if not isinstance(self.physical, Model):
             raise InputError(
                 "Emulated(physical): expected the physical half of a cut, as model.cut('m2 >> m3')[1] gives "
-                f"it, or bondloop.rigs.mounted(device); found {self.physical!r:.60}"
+                f"it, or bondloop.rigs.mounting(device); found {self.physical!r:.60}"
             )
         if not isinstance(self.sensors, Mapping):
             raise InputError(
@@ -293,12 +290,13 @@ class Emulated(Described, member_of="rig"):
             return list(at), flows, {}  # a linear one is the same at every pose
         systems = [t.system for t in transfers]
         states = {x: r for s in systems for x, r in zip(s.state_vars, s.rate_exprs, strict=True)}
+        back = 10.0  # 1/s: at which a pose returns to its strokes when rounding has led it away from them
         extra: dict[Var, Expr] = {}
         off: list[Expr] = []
         for i, (v, stroke) in enumerate(zip(velocities, coupler.strokes(at), strict=True)):
             x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement[{i}]", TRANSLATION)
             extra.update(new)
-            off.append(v - Const(RETURN) * (stroke - x))
+            off.append(v - Const(back) * (stroke - x))
         # The pose follows from the strokes; as an integral it would be free to drift away from them.
         return list(at), flows, {**extra, **dict(zip(at, coupler.rates(at, off), strict=True))}
 

@@ -1,5 +1,6 @@
-"""Rigs that are commanded in sub-steps: what they offer to a pseudo-dynamic test."""
+"""Rigs that move in sub-steps, and the classical one: actuators that ramp to a displacement and hold it."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -9,26 +10,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from bondloop.data.described import Described
-from bondloop.data.ranges import Range
+from bondloop.data.described import Described, Parameter
+from bondloop.data.ranges import POSITIVE, Range
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
 from bondloop.integrate.base import worked_in
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
-from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
+from bondloop.program.system import System
+from bondloop.program.system_data import Interface
 from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.rigs.specimen import Specimen
 
 if TYPE_CHECKING:
     from bondloop.program.switching import Switching
-    from bondloop.program.system import System
     from bondloop.rigs.sensor import Sensor
 
-__all__ = ["BuiltRig", "Impose", "SubSteppedRig"]
+
+__all__ = ["BuiltRig", "Impose", "RampHold", "SubSteppedRig"]
 
 OVERSHOOT = Range(above=-1.0, below=10.0, units=("%",))
 """At -1 nothing moves; ten times what was told is a mistake."""
@@ -278,3 +281,75 @@ def machine(
             raise InputError(unknown_name("parameter", path, whole.parameters, where="the rig"))
     held = [u for u in own.input_vars if u not in links]
     return Machine(rig, with_values(whole, values or {}), held, specimen.forces, prefix, watched or {})
+
+
+@dataclass(frozen=True, eq=False)
+class RampHold(SubSteppedRig):
+    """Each sub-step the actuators move to the commanded displacements at a steady speed, then stand still.
+
+    The force is read at the end. With ``ramp=1`` the motion never stops (a continuous test); with a shorter
+    ramp rate effects of the specimen relax during the hold.
+
+    Parameters
+    ----------
+    specimen, overshoot, sensor, seed, integration_steps
+        As for every rig in sub-steps.
+    ramp
+        Part of the sub-step in which it moves, above 0, at most 1.
+    stroke
+        Limit of the displacement in m (or text); beyond it a run is stopped.
+    """
+
+    control: ClassVar[str] = "displacement"
+    limited: ClassVar[tuple[str, ...]] = ("stroke",)
+
+    ramp: Parameter = Parameter(1.0, above=0, most=1, unit="1")
+    stroke: float | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stroke is not None:
+            object.__setattr__(self, "stroke", POSITIVE.check(self.stroke, "RampHold(stroke)", "m"))
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The stroke, where it is limited."""
+        return {} if self.stroke is None else {"displacement": float(self.stroke)}
+
+    def build(
+        self, period: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+    ) -> BuiltRig:
+        """Write actuators and specimen for sub-steps of a given length."""
+        specimen = self.specimen.prefixed(f"{prefix}specimen.")
+        count = len(specimen.motions)
+        names = [f"{prefix}actuator[{i}]." if count > 1 else f"{prefix}actuator." for i in range(count)]
+        overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
+        position = [Var(f"{n}displacement") for n in names]
+        speeds = [Var(f"{n}velocity") for n in names]
+        own = System(
+            "actuators",
+            Interface(
+                dict(zip(position, speeds, strict=True)),
+                speeds,
+                parameters={overshoot: float(self.overshoot)},
+            ),
+        )
+        motions = [{"displacement": x, "velocity": v} for x, v in zip(position, speeds, strict=True)]
+        joined = machine(self, specimen, own, motions, prefix, values)
+        applied = joined.sensors(period)
+        rates = [Var(f"{n}rate") for n in names]
+        moving, resting = self.ramp * period, (1 - self.ramp) * period
+
+        def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
+            steps: list[Step] = [
+                Assign(r, ((1 + overshoot) * d - x) / Const(moving))
+                for r, d, x in zip(rates, commands, position, strict=True)
+            ]
+            steps += joined.advance(rates, moving)
+            if not resting:
+                return [*steps, *joined.measure(rates, number, applied)]
+            still = [Const(0.0)] * count
+            return [*steps, *joined.advance(still, resting), *joined.measure(still, number, applied)]
+
+        # Its speed is that of the last ramp: what the machine has to do, though it rests in between.
+        return joined.built({"displacement": position, "velocity": rates}, applied, impose)

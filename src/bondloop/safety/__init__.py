@@ -8,8 +8,7 @@ from bondloop.safety.guard import Guarded
 from bondloop.safety.interlock import Interlock, Watch, Watched
 from bondloop.safety.limits import Limits
 from bondloop.safety.power_trip import PowerTrip
-from bondloop.safety.starting import Starting, start_words
-from bondloop.safety.switch import Switch
+from bondloop.safety.switch import Starting, Switch, start_words
 
 __all__ = [
     "Cause", "Guarded", "Interlock", "Limits", "PowerTrip", "SafetyBlock", "Starting", "Switch", "Watch",

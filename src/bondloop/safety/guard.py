@@ -9,7 +9,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
-from bondloop.safety.conditions import equal, finite, no
+from bondloop.safety.base import equal, finite, no
 
 __all__ = ["Guarded", "guard"]
 

@@ -1,4 +1,4 @@
-"""The interlock: it watches a test in every tick, and brings the rig to a safe position when it must."""
+"""The interlock: what it sees of an interface, what it decides, and the way to the safe position."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
@@ -8,25 +8,93 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bondloop.data.described import Parameter
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, Update
-from bondloop.safety.base import SafetyBlock
+from bondloop.safety.base import SafetyBlock, both, either, equal, finite, no, outside
 from bondloop.safety.causes import Cause
-from bondloop.safety.conditions import both, either, equal, finite, no, outside
 from bondloop.safety.guard import Guarded, guard
 from bondloop.safety.limits import Limits
 from bondloop.safety.power_trip import PowerTrip
 from bondloop.safety.switch import Switch
-from bondloop.safety.watched import Watch, Watched
 
 __all__ = ["Interlock", "Watch", "Watched"]
 
-LONGEST = 3600.0
-"""Seconds of the way to the safe position: one that takes longer brings nothing to rest."""
+
+@dataclass(frozen=True)
+class Watched:
+    """What the interlock sees of one interface, as expressions.
+
+    Attributes
+    ----------
+    force, displacement, velocity
+        Measured and guarded, in N, m, m/s.
+    desired_displacement, desired_velocity
+        Of the numerical half, in m, m/s.
+    command
+        As the controller wants it, before the displacement switch, in its own unit.
+    bad, frozen
+        Whether any of the measured values is not a number, or stale; from the guards.
+    switch
+        The displacement switch, from 0 to 1, moved by the latch (`Watch`): the rig is asked for
+        safe + switch (command - safe), and to follow safe + switch (desired - safe). None where the test has
+        no such switch; the interlock then moves one of its own.
+
+    Examples
+    --------
+    >>> one = Watched(*(Var(name) for name in ("F", "x", "v", "z", "z_rate", "u")))
+    >>> one.force, one.command, one.switch
+    (<Var F>, <Var u>, None)
+    """
+
+    force: Expr
+    displacement: Expr
+    velocity: Expr
+    desired_displacement: Expr
+    desired_velocity: Expr
+    command: Expr
+    bad: Expr = field(default_factory=lambda: Const(0.0))
+    frozen: Expr = field(default_factory=lambda: Const(0.0))
+    switch: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What the interlock decided.
+
+    Attributes
+    ----------
+    applied
+        The statements, states, parameters and channels; the value is the cause at this tick.
+    tripped
+        The cause at this tick; not zero while the test is tripped.
+    commands
+        What the rig is to be given, one for each interface: the controller's command through the switch, or
+        the way to the safe position.
+    latch
+        The state that keeps the cause. Before the interlock's statements it is the cause of the tick before:
+        what the switches are given.
+
+    Examples
+    --------
+    >>> from bondloop.program.block import Context
+    >>> from bondloop.safety import Interlock, Limits
+    >>> one = Watched(*(Var(name) for name in ("F", "x", "v", "z", "z_rate", "u")))
+    >>> watch = Interlock(Limits(force="20 kN")).watch([one], Var("t"), Context("interlock", Var("k"), 1e-3))
+    >>> watch.latch, watch.commands
+    (<Var interlock.cause>, (<Var interlock.command>,))
+    """
+
+    applied: Applied
+    tripped: Expr
+    commands: tuple[Expr, ...]
+    latch: Var
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -68,7 +136,7 @@ class Interlock(SafetyBlock):
     power: PowerTrip | None = None
     stale: int | None = None
     release: Parameter = Parameter(0.05, above=0, unit="s")
-    retreat: Parameter = Parameter(1.0, above=0, most=LONGEST, unit="s")
+    retreat: Parameter = Parameter(1.0, above=0, most=3600.0, unit="s")
     safe_position: Parameter = Parameter(0.0)
     deadline: int | None = None
 

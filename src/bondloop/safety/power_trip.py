@@ -12,13 +12,9 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
-from bondloop.safety.base import SafetyBlock
-from bondloop.safety.conditions import no
+from bondloop.safety.base import SafetyBlock, no
 
 __all__ = ["PowerTrip"]
-
-CEILING = 100.0
-"""The memory goes no higher than so many thresholds, so that it forgets in a known time."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,8 @@ class PowerTrip(SafetyBlock):
         context
             Names and period.
         """
-        a, most = self.decay(context.period), (CEILING * self.threshold) ** 2
+        ceiling = 100.0  # thresholds: the memory goes no higher, so that it forgets in a known time
+        a, most = self.decay(context.period), (ceiling * self.threshold) ** 2
         filtered, power, mixed, now = (
             Var(f"{context.name}.{w}") for w in ("filtered", "discrepancy", "mixed", "square")
         )

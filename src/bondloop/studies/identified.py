@@ -11,10 +11,10 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError
-from bondloop.identify.bond_graph_fit import BondGraphFit
-from bondloop.identify.process_fit import ProcessFit
-from bondloop.identify.ranking import Ranking
-from bondloop.identify.structure import Structure, structure
+from bondloop.identify.models.bond_graph_fit import BondGraphFit
+from bondloop.identify.process.process_fit import ProcessFit
+from bondloop.identify.process.ranking import Ranking
+from bondloop.identify.process.structure import Structure, structure
 from bondloop.studies.correlated import Correlated
 from bondloop.studies.distributions import Distribution
 from bondloop.transfer.process import Process

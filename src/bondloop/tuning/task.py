@@ -11,7 +11,7 @@ from bondloop.control import LeadCompensation
 from bondloop.control.family import Task
 from bondloop.errors import InputError
 from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.identify.ranking import rank_frequency
+from bondloop.identify.process.ranking import rank_frequency
 from bondloop.program.signals import Noise
 from bondloop.rigs.rig_tick import indexed
 from bondloop.tuning.plain_model import plain_model

@@ -23,7 +23,7 @@ from bondloop.realtime.telemetry.segment import Segment, is_alive
 from bondloop.realtime.telemetry.snapshot import Event, ShownChannel, ShownParameter, Snapshot
 from bondloop.safety.causes import Cause, limit_name
 from bondloop.safety.channel_names import DISPLACEMENT_TARGET, FORCE_TARGET, LIMITS
-from bondloop.safety.starting import Starting, start_words
+from bondloop.safety.switch import Starting, start_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "Imperfection", "chain", "checked", "expect_unit", "imperfection_from", "in_turn"]
 
-STREAMS = 65536
-"""How many streams of noise are there to give away; a chain's further ones lie beyond them."""
-
 
 class Imperfection(Described, family="imperfection"):
     """Base of the imperfections: frozen values with one pure step."""
@@ -123,13 +120,14 @@ class Chain(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the value after all parts; each has its own names and its own streams of noise."""
+        apart = 65536  # streams of noise that there are to give away: those of further parts lie beyond them
         contexts = []
         stream = context.stream
         for i, part in enumerate(self.parts):
             name = f"{context.name}.{type(part).__name__.lower()}{i}"
             common = context.common + stream - context.stream
             contexts.append(replace(context, name=name, stream=stream, common=common))
-            stream += part.streams * STREAMS
+            stream += part.streams * apart
         return in_turn(self.parts, value, contexts)
 
 

@@ -17,11 +17,17 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import SolveError
-from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
+from bondloop.identify.confidence import (
+    Estimate,
+    check_residuals,
+    covariance,
+    effective_samples,
+    estimates,
+    freedom,
+)
 from bondloop.identify.least_squares import minimise
+from bondloop.identify.models.specimen_problem import Free, Measured, MovedSpecimen, SpecimenProblem
 from bondloop.identify.policy import POLICY, IdentificationPolicy
-from bondloop.identify.residuals import check_residuals, effective_samples
-from bondloop.identify.specimen_problem import Free, Measured, MovedSpecimen, SpecimenProblem
 from bondloop.identify.tolerances import FITTED_STARTS, ROUGH_STEPS, SAMPLES_OF_WHITENESS, STARTS_OF_SPECIMEN
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from bondloop.devices import OdeSpecimen
     from bondloop.devices.ode_specimen import OdeElement
     from bondloop.identify.least_squares import Minimum
-    from bondloop.identify.specimen_data import SpecimenRecord
+    from bondloop.identify.models.specimen_data import SpecimenRecord
 
     Array = NDArray[np.float64]
 

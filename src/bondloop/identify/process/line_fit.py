@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.identify.fit_frequency import response_derivatives
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.starting_values import Lines, rational_starts
+from bondloop.identify.process.fit_frequency import Lines, rational_starts, response_derivatives
 from bondloop.identify.tolerances import FASTEST_POLE, LEAST_PRODUCT, LINES, LINES_OF_STARTS, MOST_DELAYS
 from bondloop.transfer.held_input import hold_late
 from bondloop.transfer.thin_products import dot, orthonormal, project_out
@@ -28,16 +27,13 @@ from bondloop.transfer.thin_products import dot, orthonormal, project_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.identify.structure import Structure
+    from bondloop.identify.process.structure import Structure
     from bondloop.transfer.process import Process
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = [
-    "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response",
-    "slowed",
-]  # fmt: skip
+__all__ = ["LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response", "slowed"]
 
 
 @dataclass(frozen=True)

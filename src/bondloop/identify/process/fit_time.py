@@ -19,13 +19,13 @@ import numpy as np
 from bondloop.data.ranges import POSITIVE, number
 from bondloop.display import telling
 from bondloop.errors import InputError, SolveError
+from bondloop.identify.confidence import check_residuals
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.line_fit import RecordLines, fit_lines
-from bondloop.identify.process_fit import ProcessFit, process_fit
-from bondloop.identify.residuals import check_residuals
-from bondloop.identify.search import grown
-from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
-from bondloop.identify.structure import Structure, structure
+from bondloop.identify.process.fit_frequency import lag, lines_of_record, rational_starts
+from bondloop.identify.process.line_fit import RecordLines, fit_lines
+from bondloop.identify.process.process_fit import ProcessFit, process_fit
+from bondloop.identify.process.search import grown
+from bondloop.identify.process.structure import Structure, structure
 from bondloop.identify.tolerances import SAMPLES_COMPARED
 from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
 from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["fit_record", "fit_time", "record_to_fit"]
+__all__ = ["checked_record", "fit_record", "fit_time", "record_to_fit"]
 
 STARTS = ("free", "rest")
 
@@ -118,7 +118,7 @@ def record_to_fit(
         What will be fitted.
     """
     h = POSITIVE.check(sample_period, "sample_period", "s")
-    u, y = checked(command, output)
+    u, y = checked_record(command, output)
     if start not in STARTS:
         raise InputError(f"start must be 'free' or 'rest'; found {start!r}")
     if hold not in HOLDS:
@@ -177,7 +177,7 @@ def fit_record(record: _Record, wanted: Structure, theta: Array | None = None) -
     )
 
 
-def checked(command: ArrayLike, output: ArrayLike) -> tuple[Array, Array]:
+def checked_record(command: ArrayLike, output: ArrayLike) -> tuple[Array, Array]:
     """Return input and output as arrays, or say what is wrong with them."""
     u, y = np.asarray(command, dtype=float), np.asarray(output, dtype=float)
     if u.ndim != 1 or u.shape != y.shape:

@@ -11,15 +11,16 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import BondloopError, InputError, unknown_name
+from bondloop.identify.models.specimen_fit import SpecimenFit, fit_specimen
 from bondloop.identify.policy import POLICY, IdentificationPolicy
-from bondloop.identify.process_fit import information
-from bondloop.identify.specimen_fit import SpecimenFit, fit_specimen
+from bondloop.identify.process import information
 from bondloop.identify.tolerances import STARTS_OF_SPECIMEN
 
 if TYPE_CHECKING:
     from bondloop.devices import OdeSpecimen
     from bondloop.identify.data import Data
-    from bondloop.identify.specimen_problem import Free
+    from bondloop.identify.models.specimen_problem import Free
+
 
 __all__ = ["SpecimenRanking", "Validation", "leave_out", "rank_specimens"]
 

@@ -16,11 +16,11 @@ from bondloop.transfer.thin_products import dot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.identify.confidence import Estimate
+    from bondloop.identify.confidence import Estimate, ResidualTests
     from bondloop.identify.least_squares import Minimum
-    from bondloop.identify.residuals import ResidualTests
-    from bondloop.identify.structure import Structure
+    from bondloop.identify.process.structure import Structure
     from bondloop.transfer.process import Process
+
 
 __all__ = ["ProcessFit", "information"]
 
