@@ -11,11 +11,9 @@ from bondloop.control.adaptive.adaptive_feedforward import (
 from bondloop.control.adaptive.adaptive_prediction import AdaptivePrediction
 from bondloop.control.adaptive.adaptive_remainder import AdaptiveRemainder
 from bondloop.control.adaptive.mcs import MCS, DiscreteMCS
-from bondloop.control.adaptive.mcs_law import AdaptiveLaw
 from bondloop.control.adaptive.recursive_fir import RecursiveFir, TwoStageAdaptive
 
 __all__ = [
-    "MCS", "AdaptiveFeedforward", "AdaptiveLaw", "AdaptiveModelBased", "AdaptivePrediction",
-    "AdaptiveRemainder", "AdaptiveTimeSeries", "ConditionalTimeSeries", "DiscreteMCS", "RecursiveFir",
-    "TwoStageAdaptive",
+    "MCS", "AdaptiveFeedforward", "AdaptiveModelBased", "AdaptivePrediction", "AdaptiveRemainder",
+    "AdaptiveTimeSeries", "ConditionalTimeSeries", "DiscreteMCS", "RecursiveFir", "TwoStageAdaptive",
 ]  # fmt: skip

@@ -20,15 +20,8 @@ from bondloop.control.blocks.history import (
     late,
     weighted,
 )
-from bondloop.control.blocks.least_squares import (
-    Correction,
-    Estimate,
-    MovingWindow,
-    RecursiveLeastSquares,
-    solve_symmetric,
-)
+from bondloop.control.blocks.least_squares import MovingWindow, RecursiveLeastSquares, solve_symmetric
 from bondloop.control.blocks.transfer_model import (
-    TransferModel,
     ackermann,
     carried,
     interpolated,
@@ -39,9 +32,9 @@ from bondloop.control.blocks.transfer_model import (
 )
 
 __all__ = [
-    "Correction", "DiscreteFilter", "Estimate", "LinearFilter", "MovingWindow", "RecursiveLeastSquares",
-    "TransferModel", "ackermann", "backward_differences", "butterworth", "carried", "clipped",
-    "coefficient_matrix", "earlier", "fit_weights", "from_first", "from_line", "interpolated", "late",
-    "motion_gate", "moved", "rational", "sending", "solve_symmetric", "state_variable_filter", "substeps",
-    "transfer_models", "weighted", "with_displacement",
+    "DiscreteFilter", "LinearFilter", "MovingWindow", "RecursiveLeastSquares", "ackermann",
+    "backward_differences", "butterworth", "carried", "clipped", "coefficient_matrix", "earlier",
+    "fit_weights", "from_first", "from_line", "interpolated", "late", "motion_gate", "moved", "rational",
+    "sending", "solve_symmetric", "state_variable_filter", "substeps", "transfer_models", "weighted",
+    "with_displacement",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.control.feedforward.coupled_inverse import AdaptiveCoupledInverse, CoupledInverse, Weights
+from bondloop.control.feedforward.coupled_inverse import AdaptiveCoupledInverse, CoupledInverse
 from bondloop.control.feedforward.direct import Direct
 from bondloop.control.feedforward.inverse_model import InverseModel, expect_process, inverse_series, shifted
 from bondloop.control.feedforward.lead_compensation import LeadCompensation
@@ -11,5 +11,5 @@ from bondloop.control.feedforward.polynomial_prediction import PolynomialPredict
 
 __all__ = [
     "AdaptiveCoupledInverse", "CoupledInverse", "Direct", "InverseModel", "LeadCompensation",
-    "LoadFeedforward", "PolynomialPrediction", "Weights", "expect_process", "inverse_series", "shifted",
+    "LoadFeedforward", "PolynomialPrediction", "expect_process", "inverse_series", "shifted",
 ]  # fmt: skip

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bondloop.control.junction.identified_junction import AdaptiveVirtualJunction, SensitivityVirtualJunction
 from bondloop.control.junction.observed_junction import ObservedVirtualJunction
-from bondloop.control.junction.regression import Regression, Terms, regression
-from bondloop.control.junction.virtual_junction import JunctionWithModel, VirtualJunction
+from bondloop.control.junction.virtual_junction import VirtualJunction
 
 __all__ = [
-    "AdaptiveVirtualJunction", "JunctionWithModel", "ObservedVirtualJunction", "Regression",
-    "SensitivityVirtualJunction", "Terms", "VirtualJunction", "regression",
-]  # fmt: skip
+    "AdaptiveVirtualJunction",
+    "ObservedVirtualJunction",
+    "SensitivityVirtualJunction",
+    "VirtualJunction",
+]
