@@ -7,6 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from bondloop.errors import InputError
+from bondloop.identify import IdentificationPolicy
 from bondloop.identify.confidence import check_residuals, covariance, effective_samples
 from bondloop.identify.least_squares import minimise
 from bondloop.identify.process.fit_time import fit_time
@@ -180,3 +181,21 @@ def test_the_optimum_between_bounds():
 
 def test_a_start_without_a_value_has_no_minimum():
     assert minimise(lambda _: None, np.zeros(1), -np.ones(1), np.ones(1)) is None
+
+
+def test_a_policy_decides_how_much_evidence_a_larger_model_needs():
+    """A second pole shows clearly: only a policy that asks for absurd evidence drops it."""
+    f = np.geomspace(1, 100, 60)
+    rng = np.random.default_rng(4)
+    noise = 0.01 * (rng.normal(size=60) + 1j * rng.normal(size=60))
+    response = second_order(1.0, 20.0, 0.7).response(f) * (1 + noise)
+    assert rank_frequency(f, response, ["G1", "G2"]).recommended.name == "G2"
+    asking = IdentificationPolicy(close=1e6)
+    assert rank_frequency(f, response, ["G1", "G2"], policy=asking).recommended.name == "G1"
+
+
+@pytest.mark.parametrize(("level", "white"), [(0.01, True), (1.0, False)])
+def test_a_policy_sets_where_a_test_of_residuals_fails(level, white):
+    rng = np.random.default_rng(1)
+    e, u = rng.normal(size=2000), rng.normal(size=2000)
+    assert check_residuals(e, u, policy=IdentificationPolicy(significance=level)).white is white
