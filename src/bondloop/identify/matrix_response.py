@@ -75,6 +75,8 @@ def matrix_response(
         Seconds between samples.
     segments
         Into how many, overlapping by half, the record is cut; more than there are inputs.
+    policy
+        Thresholds of judgement.
 
     Examples
     --------
