@@ -10,7 +10,7 @@ import sys
 from matplotlib.figure import Figure
 
 from bondloop import devices as d
-from bondloop.devices.loops_figure import draw_loops
+from bondloop.devices.device import draw_loops
 
 GALLERY = (
     ("Bilinear, kinematic", d.Bilinear()),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.graph import Graph
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
 
 __all__ = ["sketch"]
 

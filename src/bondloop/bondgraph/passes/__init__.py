@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from bondloop.bondgraph.passes.causality import CausalGraph, assign
 from bondloop.bondgraph.passes.compile import compiled
-from bondloop.bondgraph.passes.derivation import Derivation
 from bondloop.bondgraph.passes.derive import derive, derive_equations, system_of
 from bondloop.bondgraph.passes.domains import domain_at
+from bondloop.bondgraph.passes.equations import Derivation
 from bondloop.bondgraph.passes.flatten import FlatGraph, flatten
 
 __all__ = [

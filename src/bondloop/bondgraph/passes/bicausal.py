@@ -20,7 +20,7 @@ from bondloop.program.inverse_system import invert_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.program.system import System
 
 __all__ = ["directions", "turned_round"]

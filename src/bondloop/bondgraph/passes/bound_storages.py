@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bondloop.bondgraph.passes.causality import CausalGraph
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
 
     Derived = tuple[Derivation, System]
 

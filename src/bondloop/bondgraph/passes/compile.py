@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bondloop.bondgraph.graph import Graph
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.program.system import System
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.passes.bicausal import turned_round
 from bondloop.bondgraph.passes.bound_storages import cancelled
-from bondloop.bondgraph.passes.derivation import Derivation
-from bondloop.bondgraph.passes.equations import Equations, Variables, joined
+from bondloop.bondgraph.passes.equations import Derivation, Equations, Variables, joined
 from bondloop.bondgraph.passes.flatten import (
     GY,
     MATRIX,

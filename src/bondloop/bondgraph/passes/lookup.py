@@ -14,7 +14,7 @@ from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.program.expr import Const, Expr
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
 
 __all__ = ["Outputs", "output_paths", "variable_at", "wanted"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.domain import Domain
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.derivation import Derivation
+    from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.data.ranges import Range
 
 __all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]

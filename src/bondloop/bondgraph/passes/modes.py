@@ -23,8 +23,7 @@ from bondloop.program.system_data import Interface, Program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.bondgraph.passes.derivation import Derivation
-    from bondloop.bondgraph.passes.equations import SwitchingPort
+    from bondloop.bondgraph.passes.equations import Derivation, SwitchingPort
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.program.switching import Bits
     from bondloop.program.switching_rules import Rule
