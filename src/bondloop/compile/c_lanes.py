@@ -176,12 +176,12 @@ class LaneBody(CBody):
         written = {v: 0 for s in inside for v in s.writes}
         read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
         given = [v for v in read if v not in plan.states]
-        seen = {*self._hoisted, *(plan.read_outside(step) if isinstance(step, Loop) else ())}
+        seen = self._hoisted | (plan.read_outside(step) if isinstance(step, Loop) else set())
         results = [v for v in written if v not in plan.states and v in seen]
         own = [*plan.names.all([v for v in plan.states if v in written or v in read]), *self._warm(inside)]
         local = [v for v in written if v in self._hoisted]
         function = self._function_of_one(step, given, local, results, own)
-        declared = [f"NAME_wide {plan.names(v)};" for v in results if v not in self._hoisted]
+        declared = [f"NAME_wide {plan.names(v)};" for v in results if v not in local]
         inputs = [self._lane(v) for v in given] + [f"s->{name}[lane]" for name in own]
         outputs = [f"{self._place(v)}[lane]" for v in results] + [f"s->{name}[lane]" for name in own]
         return [

@@ -406,7 +406,7 @@ period every stopped_at stopped_channel sign uniform normal inf float range abs 
 reversed undo total dense dots few solve solve1 record_rows place old value bound change matrix residual run
 kept step scale least size good there rounding weight limited refused regular exact converged warm excess
 part shorter law low high middle factor work tears worst newton failed LoopFunctions cells taken last
-slope promised changed
+slope promised changed unjudged half held_back
 lane given result one
 block begin width column known below count whole solution double_numbers int_numbers
 """

@@ -70,9 +70,9 @@ def parted(tick: Tick, varied: Iterable[Var], states: Iterable[Var] = ()) -> Par
         return None
     mine = [c for c in tick.channels if not wide.isdisjoint(variables(c.value))]
     shared = [c for c in tick.channels if wide.isdisjoint(variables(c.value))]
-    needed = {v for s in every(steps) if not _is_same(s, wide) for v in s.reads if v not in wide}
-    needed |= {v for c in mine for v in variables(c.value) if v not in wide}
-    needed, copies = _through_copies(needed, same, tick)
+    read = {v for s in every(steps) if not _is_same(s, wide) for v in s.reads}
+    read.update(v for c in mine for v in variables(c.value))
+    needed, copies = _through_copies(read - wide, same, tick)
     given = {tick.time, tick.count, *tick.inputs, *tick.parameters}
     columns = [v for v in _in_order(tick, steps) if v in needed and v not in given]
     first = replace(

@@ -177,12 +177,31 @@ def shortened(least: float, excess: float) -> float:
     return 0.5 if factor > 0.5 else factor  # noqa: FURB136 - as C has it
 
 
-def is_small(n: int, step: Vector, tears: Vector, tolerance: float) -> bool:
-    """Whether a step changes no tear by more than a part of it."""
-    for m in range(n):  # noqa: SIM110 - C has no `all`
-        if not fabs(step[m]) <= tolerance * fabs(tears[m]):
-            return False
-    return True
+def make_all_shorter(n: int, step: Vector, factor: float) -> None:
+    """Leave the same part of all steps."""
+    for m in range(n):
+        step[m] *= factor
+
+
+def is_less(n: int, part: Vector) -> bool:
+    """Whether some part is less than the whole."""
+    less: bool = False
+    for m in range(n):
+        less = less or part[m] < 1.0
+    return less
+
+
+def left_over(n: int, regular: bool, residual: Vector, rounding: Vector, weight: Vector) -> float:
+    """Return how far equations are from being fulfilled, where there were tangents to weigh them."""
+    return beyond_rounding(n, residual, rounding, weight) if regular else inf
+
+
+def is_settled(n: int, limited: bool, regular: bool, step: Vector, tears: Vector, tolerance: float) -> bool:
+    """Whether a whole step by the tangents changes no tear by more than a part of it."""
+    settled: bool = regular and not limited
+    for m in range(n):
+        settled = settled and fabs(step[m]) <= tolerance * fabs(tears[m])
+    return settled
 
 
 def worst(n: int, tears: Vector, residual: Vector) -> int:
@@ -207,7 +226,10 @@ KERNELS = (
     within_rounding,
     make_shorter,
     shortened,
-    is_small,
+    make_all_shorter,
+    is_less,
+    left_over,
+    is_settled,
     worst,
 )
 """What all loops share, in the order in which C wants it."""
@@ -287,77 +309,73 @@ def solve_loop(  # noqa: C901, PLR0912, PLR0915 - C has it where the loop stands
     least: float = inf
     limited: bool = True
     regular: bool = True
-    exact: bool = False  # whether the rounding of the terms is known where the step began
+    unjudged: bool = False  # whether the rounding of the terms where the step began is still to be found
     converged: bool = False
-    warm: bool = False
+    warm: bool = not vanishes(n, tears)
+    half: int = iterations // 2 if warm else -1
     refused: int = 0
     for m in range(n):
         kept[m] = tears[m]
-        warm = warm or tears[m] != 0.0
     for turn in range(iterations):
-        if warm and turn == iterations // 2:
+        if turn == half:
             for m in range(n):
                 tears[m] = kept[m] = step[m] = 0.0
             least = inf
             limited = True
+            unjudged = False
         residuals(tears, residual)
         if vanishes(n, residual):
             converged = True
             break
         excess: float = beyond_rounding(n, residual, rounding, weight)
         taken: bool = excess < least
-        last: bool = turn + 1 == iterations or (warm and turn + 1 == iterations // 2)
+        last: bool = turn + 1 == iterations or turn + 1 == half
         if taken:
             for m in range(n):
                 kept[m] = tears[m]
                 there[m] = residual[m]
                 rounding[m] = 0.0
             limited = False
-            exact = False
+            unjudged = True
             refused = 0
             tangents(kept, matrix)
             regular = tangent_step(n, matrix, residual, kept, work, change, step, weight)
-            least = beyond_rounding(n, residual, rounding, weight) if regular else inf
+            least = left_over(n, regular, residual, rounding, weight)
             if not regular:
                 laws(kept, step, part)
                 make_shorter(n, step, part)
         if last or not taken:
-            if not limited and not exact:
+            if unjudged:
                 sizes(kept, size)
-                exact = True
+                unjudged = False
                 converged = within_rounding(n, there, size, rounding) and regular
                 excess = beyond_rounding(n, residual, rounding, weight)
-                least = beyond_rounding(n, there, rounding, weight) if regular else inf
+                least = left_over(n, regular, there, rounding, weight)
             # Else it was only rounding, and the next evaluation takes it.
             if not converged and not taken and not excess < least:
                 if excess == 0.0:  # nothing is left, here or before, that is more than the smallest numbers
                     converged = True
                 else:
-                    shorter: bool = False
+                    held_back: bool = False
                     if not limited:
                         laws(kept, step, part)
-                        for m in range(n):
-                            shorter = shorter or part[m] < 1.0
+                        held_back = is_less(n, part)
                     limited = True
-                    if shorter:
+                    if held_back:
                         least = inf
+                        make_shorter(n, step, part)
                     else:
-                        factor: float = shortened(least, excess)
-                        for m in range(n):
-                            part[m] = factor
+                        make_all_shorter(n, step, shortened(least, excess))
                         refused += 1
                         if refused >= PATIENCE:
                             least = inf
-                    make_shorter(n, step, part)
         for m in range(n):
             tears[m] = kept[m] + step[m]
-        if not limited and regular and is_small(n, step, tears, STEP_TOLERANCE):
-            converged = True
+        converged = converged or is_settled(n, limited, regular, step, tears, STEP_TOLERANCE)
         if converged:
             break
     # A step that is the residual, for want of a slope, says nothing about how far the solution is.
-    if not limited and regular and is_small(n, step, tears, LAST_STEP):
-        converged = True
+    converged = converged or is_settled(n, limited, regular, step, tears, LAST_STEP)
     return converged, regular
 
 
