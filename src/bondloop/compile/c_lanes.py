@@ -176,7 +176,7 @@ class LaneBody(CBody):
         written = {v: 0 for s in inside for v in s.writes}
         read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
         given = [v for v in read if v not in plan.states]
-        seen = self._hoisted | (plan.read_outside(step) if isinstance(step, Loop) else set())
+        seen = self._read_after(step)
         results = [v for v in written if v not in plan.states and v in seen]
         own = [*plan.names.all([v for v in plan.states if v in written or v in read]), *self._warm(inside)]
         local = [v for v in written if v in self._hoisted]
@@ -193,6 +193,10 @@ class LaneBody(CBody):
             *(f"    {place} = result[{i}];" for i, place in enumerate(outputs)),
             "}",
         ]
+
+    def _read_after(self, step: Step) -> set[Var]:
+        """Return the variables of a statement that others may read."""
+        return self._hoisted | (self.plan.read_outside(step) if isinstance(step, Loop) else set())
 
     def _warm(self, inside: Sequence[Step]) -> list[str]:
         """Return the places of the last tears of loops, and of what was left over of them."""

@@ -183,6 +183,12 @@ def make_all_shorter(n: int, step: Vector, factor: float) -> None:
         step[m] *= factor
 
 
+def make_zero(n: int, tears: Vector, kept: Vector, step: Vector) -> None:
+    """Begin from zero."""
+    for m in range(n):
+        tears[m] = kept[m] = step[m] = 0.0
+
+
 def is_less(n: int, part: Vector) -> bool:
     """Whether some part is less than the whole."""
     less: bool = False
@@ -227,6 +233,7 @@ KERNELS = (
     make_shorter,
     shortened,
     make_all_shorter,
+    make_zero,
     is_less,
     left_over,
     is_settled,
@@ -318,8 +325,7 @@ def solve_loop(  # noqa: C901, PLR0912, PLR0915 - C has it where the loop stands
         kept[m] = tears[m]
     for turn in range(iterations):
         if turn == half:
-            for m in range(n):
-                tears[m] = kept[m] = step[m] = 0.0
+            make_zero(n, tears, kept, step)
             least = inf
             limited = True
             unjudged = False
