@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf
-from bondloop.bondgraph.elements import gradient
+from bondloop.bondgraph.elements.potentials import gradient
 from bondloop.compile import Runner
 from bondloop.data.ranges import Range
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError
