@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from realtime_tables import PERCENTS, Durations, head, histogram, ratios, row, short
 
 from bondloop.compile import Runner
-from bondloop.records import Record
-from bondloop.records.hdf5 import read_cycles
+from bondloop.records import Record, read_cycles
 
 RATES = (1000, 2000, 5000, 10000)
 GOALS = {50.0: 1.3, 99.0: 2.0}

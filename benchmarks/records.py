@@ -2,8 +2,7 @@
 
 Run: python benchmarks/records.py (two minutes; --quick: a few seconds)
 
-Old is schema 1, a dataset for each channel, as bondloop wrote it before; new is one table with named columns.
-Both take turns in the same process, so that their ratio stands where the times do not.
+Medians of the processor's seconds: the machine may have other work.
 """
 
 from __future__ import annotations
@@ -23,85 +22,56 @@ import numpy as np
 from bondloop.realtime.recorder import CYCLE
 from bondloop.records import Record
 from bondloop.records.growing import GrowingRun
-from bondloop.records.hdf5 import write_run
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "records"))
-
-from schema_one import GrowingSchemaOne, write_schema_one
 
 
-def measured(old: Callable[[], Any], new: Callable[[], Any], turns: int) -> tuple[float, float]:
-    """Return the medians of both, in seconds of the processor: the machine may have other work."""
-    seconds: dict[Any, list[float]] = {old: [], new: []}
+def row(what: str, way: Callable[[], Any], turns: int) -> None:
+    """Print a line of the table: the median of the processor's seconds."""
+    seconds = []
     for _ in range(turns):
-        for way in (old, new):
-            began = time.process_time()
-            way()
-            seconds[way].append(time.process_time() - began)
-    return median(seconds[old]), median(seconds[new])
-
-
-def row(what: str, old: float, new: float) -> None:
-    """Print a line of the table."""
-    print(f"| {what} | {1e3 * old:.3g} ms | {1e3 * new:.3g} ms | {old / new:.3g} |")
+        began = time.process_time()
+        way()
+        seconds.append(time.process_time() - began)
+    print(f"| {what} | {1e3 * median(seconds):.3g} ms |")
 
 
 def growing(folder: Path, channels: int, turns: int) -> None:
     """Write a quarter of a second at 1 kHz again and again, then open what was written."""
     units = {f"channel.{i}": "m" for i in range(channels)}
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(250, channels))
+    values = np.random.default_rng(0).normal(size=(250, channels))
     cycle = {name: np.zeros(250, kind) for name, kind in CYCLE.items()}
-    files: dict[str, Any] = {}
-    rows = {"old": 0, "new": 0}
+    path = folder / "growing.h5"
 
-    def begin(which: str) -> Any:
-        kind: Any = {"old": GrowingSchemaOne, "new": GrowingRun}[which]
-        return kind(folder / f"{which}.h5", units, CYCLE, rate=1e3, attributes={})
+    def begin() -> GrowingRun:
+        return GrowingRun(path, units, CYCLE, rate=1e3, attributes={})
 
-    def end(which: str, file: Any) -> None:
-        file.close(*[{}] * (which == "new"))
+    def empty() -> None:
+        begin().close({})
+        path.unlink()
 
-    def try_out(which: str) -> None:
-        end(which, begin(which))
-        (folder / f"{which}.h5").unlink()
+    row(f"an empty file, {channels:,} channels", empty, 5)
+    file, rows = begin(), 0
 
-    def write(which: str) -> None:
-        file = files[which]
-        file.append((rows[which] + np.arange(250)) * 1e-3, values, cycle)
+    def write() -> None:
+        nonlocal rows
+        file.append((rows + np.arange(250)) * 1e-3, values, cycle)
         file.commit()
-        rows[which] += 250
+        rows += 250
 
-    row(f"an empty file, {channels:,} channels", *measured(lambda: try_out("old"), lambda: try_out("new"), 5))
-    files |= {which: begin(which) for which in rows}
-    row(f"a write, {channels:,} channels", *measured(lambda: write("old"), lambda: write("new"), turns))
-    for which, file in files.items():
-        end(which, file)
-    one = ["channel.7"]
-    for what, wanted in (("opening, one channel of", one), ("reading all of", None)):
-
-        def read(which: str, wanted: list[str] | None = wanted) -> None:
-            Record.load(folder / f"{which}.h5", wanted)
-
-        row(f"{what} {channels:,}", *measured(lambda: read("old"), lambda: read("new"), 5))
+    row(f"a write, {channels:,} channels", write, turns)
+    file.close({})
+    row(f"opening, one channel of {channels:,}", lambda: Record.load(path, ["channel.7"]), 5)
+    row(f"reading all of {channels:,}", lambda: Record.load(path), 5)
 
 
 def finished(folder: Path, channels: int, samples: int) -> None:
     """Save a finished run and load it."""
     time_ = np.arange(samples) * 1e-3
-    phases = np.arange(channels)
-    run = Record(time_, {f"channel.{i}": np.sin(time_ + i) for i in phases})
-    what = f"{samples:,} samples of {channels:,} channels"
-    old, new = folder / "old-run.h5", folder / "new-run.h5"
-    row(f"saving {what}", *measured(lambda: write_schema_one(run, old), lambda: write_run(run, new), 3))
-    for name, wanted in (("one channel", ["channel.7"]), ("all", None)):
-
-        def load(path: Path, wanted: list[str] | None = wanted) -> None:
-            Record.load(path, wanted)
-
-        row(f"loading {name} of {what}", *measured(lambda: load(old), lambda: load(new), 3))
-    size = [path.stat().st_size / 1e6 for path in (old, new)]
-    print(f"| size of {what} | {size[0]:.3g} MB | {size[1]:.3g} MB | {size[0] / size[1]:.3g} |")
+    run = Record(time_, {f"channel.{i}": np.sin(time_ + i) for i in range(channels)})
+    what, path = f"{samples:,} samples of {channels:,} channels", folder / "finished.h5"
+    row(f"saving {what}", lambda: run.save(path), 3)
+    row(f"loading one channel of {what}", lambda: Record.load(path, ["channel.7"]), 3)
+    row(f"loading all of {what}", lambda: Record.load(path), 3)
+    print(f"| size of {what} | {path.stat().st_size / 1e6:.3g} MB |")
 
 
 def tables(folder: Path, samples: int) -> None:
@@ -159,7 +129,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print("| what | old | new | ratio |\n|---|---:|---:|---:|")
+        print("| what | takes |\n|---|---:|")
         growing(folder, 1024, 5 if given.quick else 40)
         finished(folder, 30, 70_000 if given.quick else 1_000_000)
         tables(folder, 20_000 if given.quick else 1_000_000)

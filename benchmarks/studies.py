@@ -27,8 +27,8 @@ from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_ma
 from bondloop.rigs import Noise, Sensor
 from bondloop.studies import Axis, Case, study
 from bondloop.studies.named_measures import named_measure
-from bondloop.studies.on_the_way import measuring
 from bondloop.studies.streamed import has_parquet
+from bondloop.studies.tick_measures import measuring
 
 ROUNDS = 5
 SECONDS = 60.0

@@ -14,7 +14,7 @@ import numpy as np
 from bondloop.assess import normalised_rms_error
 from bondloop.papers import wagg_passivity
 from bondloop.papers import wagg_three_mass as paper
-from bondloop.papers.wagg_figures import figure_5
+from bondloop.papers.wagg_three_mass import figure_5
 
 CASES: dict[str, dict[str, Any]] = {
     "alpha 100, beta 10, t_s 0.01": {},

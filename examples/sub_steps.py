@@ -13,7 +13,7 @@ from typing import Any
 from papers.bayer_figures import compared, transient
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_accuracy import PEAKS
+from bondloop.papers.bayer_substep import PEAKS
 from bondloop.studies import Axis, Case, heat_maps, study
 
 FIGURES: dict[str, dict[str, dict[str, float]]] = {

@@ -71,7 +71,6 @@ def figures(folder: Path) -> Run:
     run.plot.forces("M", path=folder / "structure_moments.png")
     run.plot.hysteresis(path=folder / "structure_hysteresis.png")
     run.plot.energies(path=folder / "structure_energies.png")
-    run.animate(folder / "structure_motion.gif", start=3.0, end=6.0, fps=12)
     return run
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from bayer_figures import compensation_maps
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_accuracy import Rehearsals
+from bondloop.papers.bayer_substep import Rehearsals
 from bondloop.program.one_step import one_step
 from bondloop.rigs import Noise, Sensor, TableDrive
 from bondloop.transfer import ServoHydraulic

@@ -21,8 +21,7 @@ from bondloop.plots.page import (
     DESIRED,
     GREY,
     INK,
-    LABEL,
-    TICK,
+    STYLE,
     dress,
     finish,
     heading,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid import Run
-    from bondloop.papers.bayer_accuracy import Rehearsed
+    from bondloop.papers.bayer_substep import Rehearsed
 
 __all__ = ["compared", "compensation_maps", "peak_heights", "transient"]
 
@@ -109,7 +108,7 @@ def peak_heights(cells: Mapping[tuple[int, float, float], Rehearsed], path: Path
             if not number:
                 heading(axes, title, lines_below=1)
         words = "without compensation" if P == 0 else f"with P = {P:g}"
-        row[0].set_ylabel(f"{words}\npeak error [%]", fontsize=LABEL, color=INK)
+        row[0].set_ylabel(f"{words}\npeak error [%]", fontsize=STYLE.label, color=INK)
     legend(rows[0][-1])
     finish(figure, path)
     return path
@@ -149,13 +148,13 @@ def compensation_maps(
             axes.add_patch(Rectangle((m - 0.5, n - 0.5), 1, 1, fill=False, color=COLOURS[1], linewidth=1.6))
         axes.set_xticks(range(0, len(gains), 2), [f"{P:g}" for P in gains[::2]])
         axes.set_yticks(range(0, len(times), 2), [f"{1e3 * D:g}" for D in times[::2]])
-        axes.tick_params(labelsize=TICK, color=GREY, labelcolor=INK, length=2)
-        axes.set_xlabel("P", fontsize=LABEL, color=INK)
+        axes.tick_params(labelsize=STYLE.tick, color=GREY, labelcolor=INK, length=2)
+        axes.set_xlabel("P", fontsize=STYLE.label, color=INK)
         heading(axes, title)
-    row[0].set_ylabel("D [ms]", fontsize=LABEL, color=INK)
+    row[0].set_ylabel("D [ms]", fontsize=STYLE.label, color=INK)
     bar = figure.colorbar(image, ax=row, pad=0.015, fraction=0.03)
-    bar.set_label("rms error of the force [%]", fontsize=LABEL, color=INK)
-    bar.ax.tick_params(labelsize=TICK)
+    bar.set_label("rms error of the force [%]", fontsize=STYLE.label, color=INK)
+    bar.ax.tick_params(labelsize=STYLE.tick)
     finish(figure, path)
     return path
 

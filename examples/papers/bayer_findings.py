@@ -16,7 +16,7 @@ from bayer_equations import coupling_force
 from bayer_figures import peak_heights
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_accuracy import PEAKS, Rehearsals, Rehearsed, peaks
+from bondloop.papers.bayer_substep import PEAKS, Rehearsals, Rehearsed, peaks
 
 STEPS = (0.001, 0.002, 0.004)
 """Time steps of Figure 4. The text names 1 and 4 ms; the third is chosen."""

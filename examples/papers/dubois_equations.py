@@ -13,9 +13,8 @@ from scipy.optimize import brentq, fsolve
 
 from bondloop.papers import dubois_damper as paper
 from bondloop.papers import dubois_findings as findings
+from bondloop.papers.dubois_findings import FRAMED, LAGGING, TONES, lagging, tracked
 from bondloop.papers.dubois_identification import AMPLITUDES, RANGE, identified, linearised, surface
-from bondloop.papers.dubois_outlook import FRAMED
-from bondloop.papers.dubois_substructured import LAGGING, TONES, lagging, tracked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,8 @@ from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bondloop.papers.dubois_damper import MODELS, PREDICTIONS, RATE
-from bondloop.papers.dubois_findings import CASES, cases
+from bondloop.papers.dubois_findings import CASES, SIZES, cases
 from bondloop.papers.dubois_identification import identified, verified
-from bondloop.papers.dubois_substructured import SIZES
 from bondloop.plots.page import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from bondloop.papers.dubois_damper import (
     specimen,
     test,
 )
+from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, lagging, tracking, typical
 from bondloop.papers.dubois_identification import identified, linearised, surface
-from bondloop.papers.dubois_outlook import FRAMED, SLOW
-from bondloop.papers.dubois_substructured import BANDS, lagging, tracking, typical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,9 +14,8 @@ from dubois_figures import Line, grid, hertz, loud
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bondloop.papers.dubois_damper import STANDARD
+from bondloop.papers.dubois_findings import FRAMED, SIZES, SLOW, compared
 from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_outlook import FRAMED, SLOW, compared
-from bondloop.papers.dubois_substructured import SIZES
 from bondloop.plots.page import COLOURS, DASHES, INK, dress, finish, page
 
 __all__ = ["benches", "draw", "outlook"]

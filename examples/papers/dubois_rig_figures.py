@@ -11,16 +11,15 @@ from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bondloop.papers.dubois_damper import POWER, RATE, STRUCTURE, emulated_rig, model, specimen
+from bondloop.papers.dubois_findings import lagging, typical
 from bondloop.papers.dubois_identification import linearised, surface
-from bondloop.papers.dubois_substructured import lagging, typical
 from bondloop.plots.page import (
     ACTUAL,
     COLOURS,
     DESIRED,
     GREY,
     INK,
-    LABEL,
-    TICK,
+    STYLE,
     dress,
     finish,
     heading,
@@ -71,8 +70,8 @@ def surfaces(path: Path) -> Path:
                 heading(axes, MOUNTINGS[name])
         bar = figure.colorbar(mesh, ax=list(axes_row), pad=0.02, aspect=22)
         bar.outline.set_visible(False)
-        bar.ax.tick_params(labelsize=TICK)
-        bar.set_label(label, fontsize=LABEL, color=INK)
+        bar.ax.tick_params(labelsize=STYLE.tick)
+        bar.set_label(label, fontsize=STYLE.label, color=INK)
     finish(figure, path)
     return path
 
@@ -113,8 +112,8 @@ def spectra(path: Path) -> Path:
             heading(axes, f"{title}, {1e3 * amplitude:g} mm")
     bar = figure.colorbar(mesh, ax=panels, pad=0.02, aspect=32)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=TICK)
-    bar.set_label("power spectral density / its peak", fontsize=LABEL, color=INK)
+    bar.ax.tick_params(labelsize=STYLE.tick)
+    bar.set_label("power spectral density / its peak", fontsize=STYLE.label, color=INK)
     finish(figure, path)
     return path
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from bondloop.papers import dubois_findings as findings
 from bondloop.papers.dubois_damper import MODELS, STANDARD, Bench
+from bondloop.papers.dubois_findings import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
 from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_outlook import COMPARED, FRAMED, SLOW, compared
-from bondloop.papers.dubois_substructured import BANDS, SIZES, tracking
 
 if TYPE_CHECKING:
-    from bondloop.papers.dubois_substructured import Tracking
+    from bondloop.papers.dubois_findings import Tracking
 
 __all__ = ["rows"]
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.control import MCS
-from bondloop.papers import wagg_equations, wagg_figures, wagg_passivity
+from bondloop.papers import wagg_equations, wagg_passivity
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
 from bondloop.papers.gawthrop_three_mass import CUT
+from bondloop.program.quantity import Role
 from bondloop.substructure import interfaces, numerical_half
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def passivity(out: Path) -> Numbers:
     """Equations (11) and (14): H14, its stability, and whether C_e makes it strictly positive real."""
     own, fictitious = wagg_passivity.reference(), wagg_passivity.fictitious(0.01)
     track = wagg_passivity.reference(rig.model())
-    wagg_figures.passivity(
+    wagg_passivity.draw_passivity(
         {
             "chain, [400, 1]": ([400, 1], own),
             "chain, [0.05, 1]": ([0.05, 1], own),
@@ -165,8 +166,8 @@ def bursts(out: Path) -> Numbers:
     )
     grown = wagg_passivity.foretold(first[0], start, *first[1:])
     numbers["growth of the error from 1.7 to 2.3 s: foretold"] = float(np.interp(end, first[0].time, grown))
-    wagg_figures.figure_5(first[0], out / "wagg_figure_5.png")
-    wagg_figures.bursts(cases, out / "wagg_bursts.png")
+    chain.figure_5(first[0], out / "wagg_figure_5.png")
+    wagg_passivity.draw_bursts(cases, out / "wagg_bursts.png")
     return numbers
 
 
@@ -177,7 +178,7 @@ def _ringing(run: Run, start: float) -> float:
 
 
 def _largest_gain(run: Run) -> float:
-    return max(float(np.abs(run[name]).max()) for name, _ in wagg_figures.GAINS)
+    return max(float(np.abs(run[name]).max()) for name in run.record.channels_of(Role.GAIN))
 
 
 def hardening() -> Numbers:
@@ -208,7 +209,7 @@ def discrete() -> Numbers:
 def two_mass_rig(out: Path) -> Numbers:
     """Figures 7 to 9."""
     run = rig.test().run(rig.SECONDS)
-    wagg_figures.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
+    rig.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
     error = 1e3 * np.abs(run["desired.displacement"] - run["actual.displacement"])
     rise, fall = ((run.time > start) & (run.time < end) for start, end in ((45, 60), (15, 25)))
     later = run.time > rig.PERIOD

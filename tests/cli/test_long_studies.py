@@ -62,7 +62,7 @@ def test_ctrl_c_before_the_first_test_is_one_sentence(bondloop, tmp_path, monkey
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bondloop.studies.sampled.unit_points", press)
+    monkeypatch.setattr("bondloop.studies.campaign.unit_points", press)
     result = bondloop(*WORDS, "--samples", 16, "-o", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.strip() == "bondloop: interrupted; no test had been run"

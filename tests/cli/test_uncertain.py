@@ -59,7 +59,7 @@ def test_a_csv_that_cannot_be_written_is_told(bondloop, tmp_path, monkeypatch):
         "study", TEST, "--vary", SCALE, "--seconds", 0.1, "-o", tmp_path, "--no-figures", "--samples", 8
     )
     assert result.exit_code == 1
-    assert "samples.csv cannot be written: No space left on device" in result.output
+    assert "samples.csv: No space left on device" in result.output
     assert "is that of an earlier study" in result.output
     assert (tmp_path / "samples.csv").read_text() == "old"
 

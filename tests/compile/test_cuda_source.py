@@ -20,7 +20,7 @@ from bondloop.compile.plan import WORST, Plan
 from bondloop.errors import CompileError
 from bondloop.papers import wagg_three_mass
 from bondloop.studies.named_measures import named_measure
-from bondloop.studies.on_the_way import measuring
+from bondloop.studies.tick_measures import measuring
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_ticks import ticks

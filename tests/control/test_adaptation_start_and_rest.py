@@ -22,8 +22,8 @@ from bondloop.control.blocks.bounds import motion_gate
 from bondloop.control.feedforward.inverse_model import inverse_series
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark
-from bondloop.papers.silva_controllers import Entry
-from bondloop.papers.silva_criteria import lag
+from bondloop.papers.silva_benchmark import lag
+from bondloop.papers.silva_plant import Entry
 from bondloop.program.block import Context
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel, Tick

@@ -12,7 +12,7 @@ from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.hybrid import HybridTest
 from bondloop.identify import Experiment
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_identification import ScrewDrive
+from bondloop.papers.gawthrop_rig import ScrewDrive
 from bondloop.rigs import Emulated, nothing_mounted
 from bondloop.transfer import MassSpringDamper
 

@@ -123,13 +123,6 @@ def _run() -> Any:
     return papers.find("gawthrop-three-mass").load().test().run(0.05)
 
 
-def _write_old_run(path: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "records"))
-    from schema_one import write_schema_one
-
-    write_schema_one(_run().record, path)
-
-
 def _read_run(path: Path) -> Any:
     from bondloop.hybrid.run import Run
 
@@ -297,7 +290,6 @@ KINDS: dict[str, Kind] = {
     "table of a matrix": Kind(".csv", _table_matrix, _read_stiffness),
     "run": Kind(".h5", lambda path: _run().save(path), _read_run),
     "run again": Kind(".h5", lambda path: _run().save(path), _repeat),
-    "run of the old layout": Kind(".h5", _write_old_run, _read_run),
     "table": Kind(".csv", _write_table, _read_table),
     "data npz": Kind(".npz", _data_npz, _read_data),
     "data mat": Kind(".mat", _data_mat, _read_data),

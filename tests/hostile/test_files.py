@@ -23,10 +23,8 @@ from bondloop.structures import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "records"))  # for schema_one.py
 
 from mutated_files import KINDS, _run, hunt, original
-from schema_one import write_schema_one
 
 
 @pytest.mark.slow
@@ -177,11 +175,6 @@ def run_file(path):
     return path
 
 
-def old_run_file(path):
-    write_schema_one(_run().record, path)
-    return path
-
-
 def replaced(path, name, make):
     """Replace a dataset of a run file by another of the same shape; what it says of itself stays."""
     with h5py.File(path, "r+") as file:
@@ -248,16 +241,6 @@ def test_a_run_file_holds_its_numbers_itself(tmp_path, name, make, words):
         Record.load(path)
 
 
-@pytest.mark.parametrize(("make", "words"), ATTACKS)
-def test_a_run_file_of_the_old_layout_holds_its_numbers_itself(tmp_path, make, words):
-    path = old_run_file(tmp_path / "run.h5")
-    with h5py.File(path) as file:
-        name = f"channels/{next(iter(file['channels']))}"
-    replaced(path, name, make)
-    with pytest.raises(InputError, match=words):
-        Record.load(path)
-
-
 @pytest.mark.parametrize("rows", [10**12, 10**7])
 def test_a_table_claims_no_more_than_it_holds(tmp_path, rows):
     """Time may claim as much as the table does; neither is believed. Nor are a billion names."""
@@ -318,8 +301,8 @@ def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
     monkeypatch.setattr(reader_process, "SECONDS", 1.0)
     monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
-    lines = ("import bondloop.records.isolated as it", "def read_run(*_):", "    while True: pass")
-    first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_run = read_run")
+    lines = ("import bondloop.records.isolated as it", "def read_content(*_):", "    while True: pass")
+    first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_content = read_content")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):
         Record.load(path, isolated=True)
 

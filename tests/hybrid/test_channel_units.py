@@ -31,7 +31,7 @@ from bondloop.program.quantity import Meaning, Role
 from bondloop.program.signals import Sine
 from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
-from bondloop.records.old_names import meanings_from_names
+from bondloop.records.csv_text import meanings_from_names
 from bondloop.rigs import Emulated, Sensor
 from bondloop.safety import Interlock, Limits
 from bondloop.structures import (
@@ -427,26 +427,22 @@ def test_what_channels_are_goes_into_ticks_and_files_and_comes_back(tmp_path):
     assert run.pairs == [("desired.displacement", "actual.displacement")]
 
 
-def test_files_without_meanings_get_them_from_their_names(tmp_path):
-    import h5py
-
+def test_tables_of_text_get_meanings_from_their_names(tmp_path):
     _, numerical, physical = halves(I(mass=1.0))
     test = bl.HybridTest(
         numerical, rig=Emulated(physical, actuator(I(mass=0.01))), controller=Direct(),
         excitation={"u": Sine(1, 2)}, rate=1000,
     )  # fmt: skip
     run = test.run(0.1)
-    path = run.save(tmp_path / "run.h5")
-    with h5py.File(path, "r+") as file:
-        file["channel_meanings"][...] = b""
-    old = Record.load(path)
+    run.record.to_csv(tmp_path / "run.csv")
+    old = Record.from_csv(tmp_path / "run.csv")
     assert Meaning() not in {old.meanings[n] for n in ("force", "command", "desired.velocity")}
     for role in (Role.DESIRED, Role.ACTUAL, Role.COMMAND, Role.MEASURED, Role.ERROR):
         assert old.channels_of(role) == run.record.channels_of(role)
     assert bl.Run(old).pairs == run.pairs
 
 
-def test_old_names_of_several_interfaces():
+def test_names_of_several_interfaces():
     names = [
         "desired.velocity[0]",
         "actual.displacement[1]",

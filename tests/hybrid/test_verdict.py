@@ -14,7 +14,7 @@ from bondloop.hybrid.run import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import Sine
 from bondloop.records import Record
-from bondloop.records.old_names import meanings_from_names
+from bondloop.records.csv_text import meanings_from_names
 from bondloop.rigs import Emulated, LoadCell, Sensor
 from bondloop.rigs.imperfections import Bias, Noise, Quantisation, Saturation
 from bondloop.transfer import MassSpringDamper

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_accuracy import PEAKS, Rehearsals, peak_errors, peaks
+from bondloop.papers.bayer_substep import PEAKS, Rehearsals, peak_errors, peaks
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "papers"))
 

@@ -15,9 +15,8 @@ from bondloop.cli.settings import find_test
 from bondloop.control import LoadFeedforward, Scheduled
 from bondloop.papers import dubois_damper as paper
 from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_outlook import FORCES, FRAMED, LEVELS, SLOW, compared, empty_process
-from bondloop.papers.dubois_substructured import BANDS, tracking
+from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, compared, tracking
+from bondloop.papers.dubois_identification import FORCES, LEVELS, empty_process, identified
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "du-bois-2010.md"

@@ -11,7 +11,7 @@ from bondloop.hybrid.check import check
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import marths_benchmark as paper
 from bondloop.papers import marths_structure as structure
-from bondloop.papers.marths_criteria import NUMBERS, criteria, pose
+from bondloop.papers.marths_benchmark import NUMBERS, criteria, pose
 
 NONE = {
     "J1": (40.0, 23.4),

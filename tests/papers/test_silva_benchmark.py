@@ -7,7 +7,7 @@ from bondloop.cli.settings import find_test, length_of
 from bondloop.errors import InputError
 from bondloop.hybrid.check import check
 from bondloop.papers import silva_benchmark as paper
-from bondloop.papers.silva_criteria import NUMBERS, criteria, lag
+from bondloop.papers.silva_benchmark import NUMBERS, criteria, lag
 
 PUBLISHED = {
     1: (4.6, 10.4, 11.5, 36.1, 19.0, 32.3, 32.4, 14.8, 14.8),

@@ -9,12 +9,22 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark as paper
-from bondloop.papers.silva_comparison import FLOORS, Comparison, Outcome, Trial, compare, plant_values, trials
-from bondloop.papers.silva_controllers import CONTROLLERS
-from bondloop.papers.silva_criteria import NUMBERS, criteria
+from bondloop.papers.silva_benchmark import NUMBERS, criteria
+from bondloop.papers.silva_comparison import (
+    FLOORS,
+    Comparison,
+    Outcome,
+    Trial,
+    compare,
+    markdown,
+    missed,
+    plant_values,
+    save_csv,
+    trials,
+    worst,
+)
 from bondloop.papers.silva_figure import figure
-from bondloop.papers.silva_goals import missed, worst
-from bondloop.papers.silva_tables import markdown, save_csv
+from bondloop.papers.silva_plant import CONTROLLERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bondloop.papers import silva_benchmark as paper
-from bondloop.papers.silva_criteria import criteria
+from bondloop.papers.silva_benchmark import criteria
 
 FLOOR = {1: (2.56, 2.82), 4: (2.00, 2.20)}
 """J2 and J4 of a rig that moves as it should, by case: the sensor's noise, and 1.1 times it."""

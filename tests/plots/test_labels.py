@@ -12,12 +12,11 @@ from bondloop.bondgraph.drawing import sketch
 from bondloop.bondgraph.drawing.geometry import clear_of_frames, measure
 from bondloop.bondgraph.drawing.policy import SOURCES
 from bondloop.plots import gains, time_histories
-from bondloop.plots.label_room import LETTER, broken, every
+from bondloop.plots.page import STYLE, broken, every
 from bondloop.records import Record
 from bondloop.studies import Axis, Sensitivity, Study
-from bondloop.studies.grid_figure import heat_maps
+from bondloop.studies.figures import heat_maps, tornado
 from bondloop.studies.sensitivity import Index
-from bondloop.studies.uncertainty_figures import tornado
 
 sys.path.insert(0, str(Path(__file__).parent))  # for figure_faults.py
 
@@ -84,12 +83,12 @@ def test_many_gains_have_room_for_their_names():
 def test_broken_texts_lose_nothing(text):
     lines = broken(text, 1.0).splitlines()
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert all(len(line) * LETTER <= 1.0 or not any(c in " ._" for c in line[:-1]) for line in lines)
+    assert all(len(line) * STYLE.letter <= 1.0 or not any(c in " ._" for c in line[:-1]) for line in lines)
 
 
 def test_every_label_is_written_where_there_is_room():
     assert every([str(i) for i in range(10)], 10.0) == 1
-    assert every(["123456"] * 20, 5.0) * 5.0 / 20 >= 6 * LETTER
+    assert every(["123456"] * 20, 5.0) * 5.0 / 20 >= 6 * STYLE.letter
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
-"""Figures of structures: bent as beams bend, in the plane and in space, still and moving."""
+"""Figures of structures: bent as beams bend, in the plane and in space."""
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from bondloop.errors import InputError
-from bondloop.plots import animate_mode, deformed_shape, mode_shapes
-from bondloop.plots.members import POINTS, lines
+from bondloop.plots import deformed_shape, mode_shapes
+from bondloop.plots.page import STYLE
+from bondloop.plots.structures import lines
 from bondloop.structures import Bar, Beam, Frame3D, PointMass, Structure, modes, time_history
 
 UNIT = {"E": 1.0, "A": 1.0, "I": 1.0, "rho": 1.0}
@@ -42,7 +42,7 @@ def test_a_beam_is_bent_by_its_exact_cubic():
     model = s.assemble()
     u = np.linalg.solve(model.K.toarray(), s.load_vector({"tip.uy": 3.0}))
     shape = lines(s, u)
-    x = np.linspace(0, 2, POINTS)
+    x = np.linspace(0, 2, STYLE.points)
     np.testing.assert_allclose(shape.moved[0, :, 1], 3 * x**2 * (6 - x) / 6, rtol=1e-12)  # Px²(3L-x)/6EI
     assert shape.plane
     np.testing.assert_allclose(shape.masses_moved[0], [0, u[model.index("tip.uy")], 0])
@@ -55,7 +55,7 @@ def test_a_hinged_end_has_no_moment():
     s.add(Beam("a", "b", **UNIT, release_b=("rz",)))
     s.support("a")
     bent = lines(s, {"b.uy": 1.0}).moved[0, :, 1]
-    x = np.linspace(0, 1, POINTS)
+    x = np.linspace(0, 1, STYLE.points)
     np.testing.assert_allclose(bent, (3 * x**2 - x**3) / 2, atol=1e-12)
 
 
@@ -97,15 +97,7 @@ def test_deformed_shape_at_a_time_of_a_run(tmp_path):
     assert figure.axes[0].get_title("left").startswith("tower; t = 0.2 s: displacements enlarged")
     plane = deformed_shape(cantilever(), {"tip.uy": 0.01}, scale=5.0)
     assert plane.axes[0].get_xlabel() == "x [m]   (displacements enlarged 5 times; largest 0.01 m)"
-    assert plane.axes[0].lines[2].get_ydata()[POINTS - 1] == pytest.approx(0.05)
-
-
-def test_an_animation_is_one_period_that_repeats(tmp_path):
-    s = cantilever()
-    path = animate_mode(s, modes(s.assemble(), 2), 2, tmp_path / "mode.gif", frames=6)
-    with Image.open(path) as picture:
-        assert picture.n_frames == 6
-        assert picture.info["loop"] == 0
+    assert plane.axes[0].lines[2].get_ydata()[STYLE.points - 1] == pytest.approx(0.05)
 
 
 def test_what_is_refused(tmp_path):
@@ -114,10 +106,8 @@ def test_what_is_refused(tmp_path):
     run = time_history(s.assemble(), {}, 0.1, steps=3)
     with pytest.raises(InputError, match="modes 1 to 2"):
         mode_shapes(s, found, [3])
-    with pytest.raises(InputError, match=r"end the name in \.gif"):
-        animate_mode(s, found, 1, tmp_path / "mode.mp4")
     with pytest.raises(InputError, match="no folder"):
-        animate_mode(s, found, 1, tmp_path / "b" / "mode.gif")
+        mode_shapes(s, found, path=tmp_path / "b" / "modes.png")
     with pytest.raises(InputError, match="give the time"):
         deformed_shape(s, run)
     with pytest.raises(InputError, match="outside the history"):

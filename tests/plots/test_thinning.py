@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.plots.thinning import CELLS, drawable, envelope, ink, trajectory
+from bondloop.plots.page import STYLE
+from bondloop.plots.thinning import drawable, envelope, ink, trajectory
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40_000))
@@ -51,7 +52,7 @@ def test_ink_covers_what_the_line_crosses():
     cells = ink(x, y, -1.0, 1.0)
     part = np.linspace(0, 1, 97)[:, None]
     places = [(values[:-1] + part * np.diff(values)).ravel() for values in (x, y)]
-    column, row = (np.rint((values + 1) / 2 * (CELLS - 1)).astype(int) for values in places)
+    column, row = (np.rint((values + 1) / 2 * (STYLE.cells - 1)).astype(int) for values in places)
     assert cells[row, column].all()
     assert not ink(np.array([np.nan, 0.0]), np.zeros(2), -1.0, 1.0).any()
 

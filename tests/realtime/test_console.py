@@ -20,8 +20,7 @@ from bondloop.realtime.recorder import Recorder
 from bondloop.realtime.stop_requests import REQUESTS
 from bondloop.realtime.telemetry.event_log import EventLog
 from bondloop.realtime.telemetry.protocol import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
-from bondloop.records import Record
-from bondloop.records.hdf5 import read_events
+from bondloop.records import Record, read_events
 from bondloop.safety import Cause
 
 BEGIN = {"stiffness": 400.0, "gain": 1.0, "ratio": 2.0, "fixed": 7.0}

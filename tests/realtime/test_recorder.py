@@ -26,9 +26,8 @@ from bondloop.realtime.stop_requests import MAGIC
 from bondloop.realtime.telemetry.protocol import HEADER, STATES, VERSION, slot_type
 from bondloop.realtime.telemetry.ring import Ring
 from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
-from bondloop.records import Record
+from bondloop.records import Record, read_cycles, read_run
 from bondloop.records.growing import GrowingRun
-from bondloop.records.hdf5 import read_cycles, read_run
 from bondloop.safety.causes import Cause, cause_words
 
 PERIOD = 1e-3

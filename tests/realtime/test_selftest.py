@@ -17,7 +17,7 @@ from bondloop.program.tunable import Tunable
 from bondloop.realtime import LoopOptions, LoopProcess, run_realtime
 from bondloop.realtime.programs.build import loop_sources
 from bondloop.realtime.programs.loop_programs import loop_program, signal_table
-from bondloop.records.hdf5 import read_run
+from bondloop.records import read_run
 from bondloop.safety import Interlock, Limits, PowerTrip
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "compile"))

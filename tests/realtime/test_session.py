@@ -23,8 +23,7 @@ from bondloop.realtime.recorder_supervisor import merged_files
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.summary import Watcher, summary_lines
 from bondloop.realtime.telemetry.segment import FOLDER, PREFIX, Segment
-from bondloop.records import Record
-from bondloop.records.hdf5 import read_cycles, read_run
+from bondloop.records import Record, read_cycles, read_run
 from bondloop.safety import Interlock, Limits
 
 SECONDS = 0.2

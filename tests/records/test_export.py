@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from bondloop.errors import InputError
-from bondloop.records import Record, csv_text, xarray_view
-from bondloop.records.mat import matlab_names
+from bondloop.records import Record, csv_text, export
+from bondloop.records.export import matlab_names
 
 RECORD = Record(
     np.arange(3) * 0.1,  # 0.30000000000000004 and the like must keep every digit
@@ -124,7 +124,7 @@ def test_without_xarray_the_error_says_what_to_install(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(xarray_view, "import_module", missing)
+    monkeypatch.setattr(export, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'bondloop\[xarray\]'"):
         RECORD.to_xarray()
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.realtime.recorder import CYCLE
-from bondloop.records import Record
+from bondloop.records import Record, read_cycles
 from bondloop.records.growing import GrowingRun
-from bondloop.records.hdf5 import read_cycles
 
 CHILD = """
 import sys

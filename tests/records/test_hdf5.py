@@ -1,8 +1,5 @@
 """The run file: exact round trip, safe replacement, every fault named."""
 
-import sys
-from pathlib import Path
-
 import h5py
 import numpy as np
 import pytest
@@ -11,13 +8,9 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.program.quantity import Meaning, Role
-from bondloop.records import Record, columns, hdf5
+from bondloop.records import Record, hdf5, read_run
 from bondloop.records.growing import GrowingRun
-from bondloop.records.hdf5 import read_cycles, read_run
-
-sys.path.insert(0, str(Path(__file__).parent))  # for schema_one.py
-
-from schema_one import GrowingSchemaOne, write_schema_one
+from bondloop.records.policy import STORAGE
 
 NAMES = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters="/"), min_size=1
@@ -35,10 +28,9 @@ def bits(array):
     return array.view(np.uint64).tolist()
 
 
-@pytest.mark.parametrize("write", [hdf5.write_run, write_schema_one])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), size=st.integers(0, 20))
-def test_round_trip_is_bit_exact(tmp_path_factory, write, data, size):
+def test_round_trip_is_bit_exact(tmp_path_factory, data, size):
     path = tmp_path_factory.mktemp("runs") / "run.h5"
     names = data.draw(st.lists(NAMES.filter(lambda n: n not in {".", ".."}), unique=True, max_size=4))
     floats = st.lists(st.floats(width=64), min_size=size, max_size=size)
@@ -50,7 +42,7 @@ def test_round_trip_is_bit_exact(tmp_path_factory, write, data, size):
         {"status": "completed", "seeds": [1, 2]},
         {name: data.draw(MEANINGS) for name in names},
     )
-    write(record, path)
+    record.save(path)
     back = Record.load(path)
     assert list(back) == names  # and their order
     assert bits(back.time) == bits(record.time)
@@ -60,8 +52,7 @@ def test_round_trip_is_bit_exact(tmp_path_factory, write, data, size):
         record.description,
         record.attributes,
     )
-    # A file in which no channel says what it is: the names are asked.
-    assert back.meanings == record.meanings or set(record.meanings.values()) == {Meaning()}
+    assert back.meanings == record.meanings
     some = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     assert {name: bits(values) for name, values in Record.load(path, some).channels.items()} == {
         name: bits(record[name]) for name in some
@@ -69,7 +60,7 @@ def test_round_trip_is_bit_exact(tmp_path_factory, write, data, size):
 
 
 def test_a_large_record_is_compressed_and_exact(tmp_path):
-    n = columns.LARGE + 17  # one sample block and a bit
+    n = STORAGE.compressed_from + 17  # one sample block and a bit
     values = np.sin(np.arange(n) * 1e-3)
     values[[5, -1]] = np.nan, -0.0
     channels = {"m3.v.flow": values, "x": -values}
@@ -208,7 +199,7 @@ def test_a_table_that_grew_is_read_by_columns(tmp_path, width):
 
 def test_one_channel_of_many_is_not_all_of_them(tmp_path, monkeypatch):
     """Of 100 compressed channels one is wanted: one hundredth of the chunks is decoded."""
-    n = columns.LARGE
+    n = STORAGE.compressed_from
     x = np.random.default_rng(0).normal(size=n)
     Record(np.arange(float(n)), {f"c{i}": x + i for i in range(100)}).save(tmp_path / "run.h5")
     slices = []
@@ -238,53 +229,3 @@ def test_some_rows_of_a_run(tmp_path, count):
     for rows in ((-5, -2), (-1, 4), (7, 3)):
         with pytest.raises(InputError, match=r"rows\): expected two numbers of samples, counted from 0"):
             read_run(path, rows=rows)
-
-
-# ---------------------------------------------------------------------- schema 1
-
-
-def test_a_recorded_run_of_the_old_layout(tmp_path):
-    path = tmp_path / "run.h5"
-    table = np.random.default_rng(1).normal(size=(30, 3))
-    file = GrowingSchemaOne(
-        path, {"a": "m", "b": "", "command": "N"}, {"step": "<i8"}, rate=1e3, attributes={"status": "x"}
-    )
-    step = np.arange(30)
-    file.append(step * 0.1, table, {"step": step})
-    file.append(3 + step[:4] * 0.1, table[:4], {"step": -1 + 0 * step[:4]}, "/retreat")
-    file.commit()
-    file.append(4 + step * 0.1, table, {"step": step})  # not committed
-    for _ in range(2):
-        record = read_run(path)
-        assert record.units == {"a": "m", "b": "", "command": "N"}
-        assert record.meanings["command"].role is Role.COMMAND  # from its name
-        for name, values in zip("ab", table.T, strict=False):
-            np.testing.assert_array_equal(record[name][:30], values)
-        np.testing.assert_array_equal(read_run(path, ["b"], "/retreat")["b"], table[:4, 1])
-        np.testing.assert_array_equal(read_run(path, ["b"], rows=(5, 9))["b"], table[5:9, 1])
-        assert read_cycles(path)["step"][:30].tolist() == step.tolist()
-        if len(record) == 30:  # as it was while it was written
-            file.close()
-    assert len(record) == 60
-
-
-def test_all_faults_of_an_old_file_are_reported_at_once(tmp_path):
-    path = tmp_path / "run.h5"
-    write_schema_one(Record(np.arange(3.0), {name: np.zeros(3) for name in "abc"}), path)
-    with h5py.File(path, "a") as file:
-        del file["description"], file["channels/a"], file["channels/b"].attrs["unit"]
-        file["channels/a"] = np.zeros(2)
-        del file["attributes"]
-        file["attributes"] = "{"
-        del file["channels/c"]
-        file["channels/c"] = "text"
-    with pytest.raises(InputError) as caught:
-        Record.load(path)
-    for part in (
-        "no dataset 'description'",
-        "'a' has 2 samples",
-        "'b' has no attribute",
-        "no JSON",
-        "'c' is",
-    ):
-        assert part in str(caught.value)

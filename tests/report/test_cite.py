@@ -7,8 +7,7 @@ import pytest
 import bondloop as bl
 from bondloop import control, devices, integrate, papers
 from bondloop.data.kinds import FAMILIES
-from bondloop.report.citing import works_of
-from bondloop.report.literature import SOURCES, TEXTBOOK, WORKS
+from bondloop.report.literature import SOURCES, TEXTBOOK, WORKS, works_of
 
 ROOMS = (control, devices, integrate, integrate.structural)
 

@@ -17,9 +17,8 @@ from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.records import Record
 from bondloop.report import sections, write_report
-from bondloop.report.rigs import other_rig
+from bondloop.report.reported_run import ReportedRun, other_rig
 from bondloop.report.tested import parts
-from bondloop.report.told import Told
 from bondloop.report.words import facts, limits_used, parameter_rows
 from bondloop.substructure import ExternalHalf
 
@@ -274,10 +273,10 @@ def test_runs_of_different_kinds_are_said_to_be(two):
     attributes = {**two.record.attributes, "lock_step": True}
     described = {**two.record.description, "realtime": settings}
     beside = Run(replace(two.record, description=described, attributes=attributes))
-    told = "\n".join(sections.beside([Told(two, "1"), Told(beside, "2")]))
+    told = "\n".join(sections.beside([ReportedRun(two, "1"), ReportedRun(beside, "2")]))
     assert "The tests are the same in all that they say of themselves." in told
     assert "The runs are of different kinds" in told
-    assert "different kinds" not in "\n".join(sections.beside([Told(two, "1"), Told(two, "2")]))
+    assert "different kinds" not in "\n".join(sections.beside([ReportedRun(two, "1"), ReportedRun(two, "2")]))
     assert dict(facts(two))["outcome"].startswith("completed: 1001 steps in ")
 
 

@@ -1,8 +1,10 @@
 """Studies on a real cluster of processes: workers die, results do not."""
 
 import os
+import re
 import signal
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,8 @@ import pytest
 from bondloop.compile.cuda import gpu_obstacle
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import Interrupted, sample
-from bondloop.studies.cluster import _client
+from bondloop.studies import Interrupted, Policy, sample
+from bondloop.studies.cluster import _client, _Received
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -45,9 +47,8 @@ def same(one, two):
     assert one.causes == two.causes
 
 
-def test_a_worker_dies_and_every_result_comes_once(client, tmp_path, monkeypatch):
+def test_a_worker_dies_and_every_result_comes_once(client, tmp_path):
     """The same, to the last bit, as on one core; a worker is killed once some results are there."""
-    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.05)  # many chunks
     test = gawthrop_two_actuators.test()
     alone = sample(test, VARIED, 2048, MEASURES, seconds=0.5, backend="lanes", jobs=1)
     before = client.run(os.getpid)
@@ -71,6 +72,7 @@ def test_a_worker_dies_and_every_result_comes_once(client, tmp_path, monkeypatch
         cluster=client,
         progress=kill_one,
         keep=path,
+        policy=Policy(chunk_seconds=0.05),  # many chunks
     )
     assert killed
     assert told == sorted(told)
@@ -83,24 +85,22 @@ def test_a_worker_dies_and_every_result_comes_once(client, tmp_path, monkeypatch
     assert killed[0] not in client.run(os.getpid).values()
 
 
-def test_interrupted_on_a_cluster_and_gone_on_with_on_one_core(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.02)
+def test_interrupted_on_a_cluster_and_gone_on_with_on_one_core(client, tmp_path):
     test, path = gawthrop_two_actuators.test(), tmp_path / "samples.parquet"
 
     def stop(done, _):
         if done > 64:
             raise KeyboardInterrupt
 
-    options = {"seconds": 0.5, "backend": "lanes", "keep": path}
+    options = {"seconds": 0.5, "backend": "lanes", "keep": path, "policy": Policy(chunk_seconds=0.02)}
     with pytest.raises(KeyboardInterrupt):
         sample(test, VARIED, 512, MEASURES, cluster=client, progress=stop, **options)
     found = sample(test, VARIED, 512, MEASURES, resume=True, jobs=1, **options)
     same(found, sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", jobs=1))
 
 
-def test_a_tick_on_a_worker_with_several_threads(monkeypatch):
+def test_a_tick_on_a_worker_with_several_threads():
     """Threads of one worker do not disturb each other."""
-    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.02)
     test = gawthrop_two_actuators.test()
     with (
         distributed.LocalCluster(
@@ -108,7 +108,10 @@ def test_a_tick_on_a_worker_with_several_threads(monkeypatch):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", cluster=client)
+        policy = Policy(chunk_seconds=0.02)
+        found = sample(
+            test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", cluster=client, policy=policy
+        )
     same(found, sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", jobs=1))
 
 
@@ -120,15 +123,36 @@ def test_a_fault_on_a_worker_is_the_fault(client):
         )
 
 
-def test_bad_clusters_are_told(monkeypatch):
-    monkeypatch.setattr("bondloop.studies.cluster.PATIENCE", 0.5)
+def test_bad_clusters_are_told():
+    policy = Policy(patience=0.5)
     test = wagg_three_mass.test()
     for cluster, words in [
         (0, "from 1 up"), (2.5, "expected a number of workers"),
         ("tcp://127.0.0.1:9", "no Dask scheduler answers"), ("nonsense://x", "no Dask scheduler answers"),
     ]:  # fmt: skip
         with pytest.raises(InputError, match=words):
-            sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=cluster)
+            sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=cluster, policy=policy)
+
+
+def test_workers_of_another_version_are_refused_by_name(tmp_path):
+    """Whether they are there from the start, or come when the study is under way."""
+    about = tmp_path / "bondloop-0.0.7.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: bondloop\nVersion: 0.0.7\n")
+    other = {"preload": [f"import sys; sys.path.insert(0, {str(tmp_path)!r})"]}
+    own = version("bondloop")
+    test, options = wagg_three_mass.test(), {"seconds": 0.1, "backend": "lanes"}
+    local = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=1, **other, **local) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        [address] = client.scheduler_info()["workers"]
+        words = rf"bondloop {re.escape(own)}, and .*{re.escape(address)} has 0\.0\.7: install bondloop"
+        with pytest.raises(InputError, match=words):
+            sample(test, {MASS: "normal(1, 5%)"}, 16, cluster=client, **options)
+        with pytest.raises(BondloopError, match=words):  # what a worker says that came too late to be asked
+            client.submit(_Received, b"", own).result()
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
@@ -174,7 +198,7 @@ def test_ctrl_c_while_a_cluster_starts_ends_it_when_it_is_up(monkeypatch, capfd)
 def test_workers_of_ones_own_listen_on_this_machine_alone():
     with ExitStack() as stack:
         before = listening()
-        client = _client(1, stack)
+        client = _client(1, stack, 30.0)
         assert client.scheduler_info()["address"].startswith("tcp://127.0.0.1:")
         opened = listening() - before
     assert len(opened) >= 2

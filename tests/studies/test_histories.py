@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import bondloop as bl
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
+from bondloop.studies import Sampled, sample
 from bondloop.studies.distributions import Distribution
-from bondloop.studies.sampled import Sampled, sample
 
 STATE = "numerical.m1.C.displacement"
 

@@ -17,10 +17,10 @@ from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Var, evaluate, function, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
+from bondloop.studies.measures import _wobble
 from bondloop.studies.named_measures import named_measure, written_expression
-from bondloop.studies.on_the_way import Measure, measuring
 from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.simulated import _wobble
+from bondloop.studies.tick_measures import Measure, measuring
 
 BACKENDS = ["lanes", "one by one"] if compiler() else ["one by one"]
 PERIOD = 0.01

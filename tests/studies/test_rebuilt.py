@@ -15,7 +15,7 @@ from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
 from bondloop.program.factored import Factored
 from bondloop.program.tick import Product, revised
-from bondloop.studies import rebuilt, sample
+from bondloop.studies import Policy, rebuilt, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))
 from random_ticks import ticks
@@ -100,12 +100,12 @@ def test_a_value_that_no_test_can_have_is_told():
         sample(make({}), {"sub_steps": "whole(0, 3)"}, 16, ("peak:force",), seconds=0.1, make=make)
 
 
-def test_too_many_numbers_are_ticks_of_their_own(monkeypatch):
-    monkeypatch.setattr(rebuilt, "MOST_NUMBERS", 3)
+def test_too_many_numbers_are_ticks_of_their_own():
     beam = dasilva_beam.test()
     name, channel = "plain.A[8,8]", "plain.beam.n2.uy.flow"
     own = {v.name: x for v, x in beam.tick.parameters.items()}[name]
-    found = sample(beam, {name: f"uniform({2 * own}, {own})"}, 2, (f"peak:{channel}",), seconds=0.05)
+    varied, policy = {name: f"uniform({2 * own}, {own})"}, Policy(form_numbers=3)
+    found = sample(beam, varied, 2, (f"peak:{channel}",), seconds=0.05, policy=policy)
     assert "2 forms" in " ".join(found.notes)
     for i, row in enumerate(found.values):
         run = beam.with_values({name: row[0]}).run(0.05)

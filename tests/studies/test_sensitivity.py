@@ -11,8 +11,8 @@ from bondloop.errors import InputError
 from bondloop.papers import wagg_three_mass
 from bondloop.program.expr import Var, function
 from bondloop.program.tick import Channel, Tick
-from bondloop.studies.on_the_way import Measure
 from bondloop.studies.sensitivity import _estimates, sensitivity
+from bondloop.studies.tick_measures import Measure
 
 EVERY = f"uniform({-math.pi!r}, {math.pi!r})"
 

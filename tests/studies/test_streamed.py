@@ -14,7 +14,7 @@ from bondloop.compile.policy import POLICY
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Var
-from bondloop.studies import Interrupted, Measure, sample
+from bondloop.studies import Interrupted, Measure, Policy, sample
 from bondloop.studies.streamed import Rows, Stream
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -102,7 +102,6 @@ def test_what_was_computed_is_kept_and_gone_on_with(two_actuators, tmp_path, err
 
 def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path, monkeypatch):
     """Files are allowed so many bytes, as of a full disk; those written before stay."""
-    monkeypatch.setattr("bondloop.studies.streamed.FLUSH_SECONDS", 0.0)
     resource = pytest.importorskip("resource", reason="limits of a process are told by Unix")
     path, parts = tmp_path / "samples.parquet", tmp_path / "samples.parquet.parts"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -121,7 +120,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
             BondloopError,
             match=rf"cannot be written: .*; {done} of 320 tests are kept in",
         ) as raised:
-            study(two_actuators, 320, keep=path)
+            study(two_actuators, 320, keep=path, policy=Policy(flush_seconds=0.0))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(parts) in str(raised.value)

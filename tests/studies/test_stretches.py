@@ -9,8 +9,8 @@ from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.papers import dubois_damper, gawthrop_two_actuators
 from bondloop.program.expr import Var
-from bondloop.studies.on_the_way import Measure
 from bondloop.studies.rehearsals import Rehearsals
+from bondloop.studies.tick_measures import Measure
 
 BACKENDS = ["lanes", "one by one"] if compiler() else ["one by one"]
 SCALES = np.array([[6.0], [36.0], [42.0]])

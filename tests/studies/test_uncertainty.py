@@ -19,9 +19,9 @@ from bondloop.identify.process.structure import Structure
 from bondloop.papers import wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel, Tick
-from bondloop.studies.correlated import Correlated
+from bondloop.studies import sample
+from bondloop.studies.distributions import Correlated, unit_points
 from bondloop.studies.identified import UncertainProcess, coefficients, from_identified, identified_file
-from bondloop.studies.sampled import sample, unit_points
 from bondloop.studies.uncertainty import Uncertainty, read_uncertainty
 from bondloop.transfer import MassSpringDamper, second_order
 

@@ -162,7 +162,7 @@ def keep_tests(
     """
     from bondloop.hybrid.channel_bounds import DIVERGED
     from bondloop.studies import overlay
-    from bondloop.studies.histories import histories
+    from bondloop.studies.sampled import histories
 
     test = cases({})[0]
     chosen = found.choose(measure, which)

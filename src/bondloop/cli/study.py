@@ -213,8 +213,8 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
 ) -> None:
     """Rehearse a test many times with values drawn from distributions."""
     from bondloop.studies import Interrupted, exceedance, sample
-    from bondloop.studies.histories import choices
-    from bondloop.studies.sampled_figure import differs
+    from bondloop.studies.figures import differs
+    from bondloop.studies.sampled import choices
     from bondloop.studies.streamed import NO_PYARROW, has_parquet
 
     distributions = uncertain(vary)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.hybrid.finding import UNBUILT, multiple
 from bondloop.hybrid.margins import FOLLOWED
-from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, heading, legend, page, plain
+from bondloop.plots.page import COLOURS, GREY, INK, STYLE, dress, finish, heading, legend, page, plain
 from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None, *, titl
     if titled:
         colour = {"run": "#00704f", "care": "#a85500", "stop": "#a3231b"}[check.level]  # dark enough for text
         words = "\n".join(textwrap.wrap(plain(f"{check.name}: {check.verdict}"), 88))
-        figure.suptitle(words, fontsize=LABEL, color=colour, fontweight="bold", x=0.02, ha="left")
+        figure.suptitle(words, fontsize=STYLE.label, color=colour, fontweight="bold", x=0.02, ha="left")
     return finish(figure, path)
 
 
@@ -70,8 +70,8 @@ def _nothing(axes: Axes, title: str, why: str, below: int = 1) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(
-        0.5, 0.5, "\n".join(textwrap.wrap(why, 38)), ha="center", va="center", fontsize=SMALL, color=GREY,
-        transform=axes.transAxes,
+        0.5, 0.5, "\n".join(textwrap.wrap(why, 38)), ha="center", va="center",
+        fontsize=STYLE.small, color=GREY, transform=axes.transAxes,
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
     """Make frequencies the horizontal axis."""
     axes.set_xscale("log")
     axes.set_xlim(float(f[0]), float(f[-1]))
-    axes.set_xlabel("frequency [Hz]", fontsize=LABEL, color=INK)
+    axes.set_xlabel("frequency [Hz]", fontsize=STYLE.label, color=INK)
 
 
 def _marks(check: Check) -> list[str]:
@@ -136,7 +136,7 @@ def _told(axes: Axes, title: str, lines: Sequence[str], below: int) -> None:
     lines = [*lines, *[""] * (below - legended - len(lines))]  # so that they begin under the title
     axes.annotate(
         plain("\n".join(lines)), (0, 1), (0, up), xycoords="axes fraction", textcoords="offset points",
-        fontsize=SMALL, color=INK, va="bottom", annotation_clip=False,
+        fontsize=STYLE.small, color=INK, va="bottom", annotation_clip=False,
     )  # fmt: skip
 
 
@@ -264,14 +264,14 @@ def _dry_run(axes: Axes, check: Check) -> None:
         axes.axhline(1e3 * min(limits), color=BAD, linewidth=1.0)
         axes.annotate(
             "limit", (0.01, 1e3 * min(limits)), (0, -2), xycoords=axes.get_yaxis_transform(),
-            textcoords="offset points", va="top", fontsize=SMALL, color=BAD,
+            textcoords="offset points", va="top", fontsize=STYLE.small, color=BAD,
         )  # fmt: skip
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 1e-7 * high), high * 2)
     if not ran.completed:
         words = "\n".join(textwrap.wrap(f"stopped: {ran.message.partition(';')[0]}", 40))
         axes.text(
-            0.03, 0.04, words, transform=axes.transAxes, fontsize=SMALL, color=BAD, va="bottom",
+            0.03, 0.04, words, transform=axes.transAxes, fontsize=STYLE.small, color=BAD, va="bottom",
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
         )  # fmt: skip
     dress(axes, "time [s]", "peak displacement [mm]")

@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.data.hints import InPython, alias
 from bondloop.errors import BondloopError, InputError
 from bondloop.program.signals import Signal
-from bondloop.records.ground_motion import GroundMotion
+from bondloop.records.motions.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms.structure_model import StructureModel, acceleration_loads, footing_of_model
 from bondloop.substructure.ground_edits import ground_input

@@ -269,7 +269,7 @@ class Run:
         fps: int = 25,
         scale: float | None = None,
     ) -> Path:
-        """Save a structure in motion as a moving picture: ``.gif``, ``.html`` or ``.mp4``.
+        """Save a structure in motion as a moving picture: ``.html`` or ``.mp4``.
 
         Parameters
         ----------

@@ -13,28 +13,40 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.papers.dubois_damper import (
+from bondloop.papers.dubois_rig import (
+    FITTED_TO,
     MODELS,
+    OUTLOOK,
     PLAY,
+    PREDICTIONS,
     RATE,
     STANDARD,
     Bench,
-    compensator,
+    inverse,
     specimen,
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.bondgraph import Model
+    from bondloop.control.base import Compensator, Controller
     from bondloop.identify import Data, PlannedPoint, SteppedSine, SteppedSinePlan
     from bondloop.identify.process.process_fit import ProcessFit
+    from bondloop.transfer.process import Process
 
 __all__ = [
     "AMPLITUDES",
+    "FORCES",
     "FREQUENCIES",
+    "LEVELS",
     "Identified",
+    "compensator",
+    "empty_process",
     "identified",
     "linearised",
     "measured",
+    "outlook_controller",
     "surface",
     "verified",
 ]
@@ -175,3 +187,109 @@ def linearised(damper: str = "standard") -> tuple[float, float]:
     force = 2 * np.mean(moved["interface.effort"][last] * wave)
     give = (-1j * amplitude) / force
     return float(-1 / (omega * give.imag)), float(1 / give.real)
+
+
+LEVELS = (5e-5, *AMPLITUDES)
+"""m: amplitudes of the schedule; the smallest is what mass 2 has at the highest tones."""
+
+
+FORCES = (200.0, 2000.0)
+"""N: below the first the rig is taken for empty, beyond the second for loaded."""
+
+
+@lru_cache(maxsize=4)
+def _smallest(bench: Bench) -> NDArray[np.complex128]:
+    """Measure the rig at the smallest level of the schedule."""
+    from bondloop.identify import stepped_sine, stepped_sine_plan
+    from bondloop.rigs import mounted
+
+    plan = stepped_sine_plan(FREQUENCIES, LEVELS[:1], 0.5, 10, RATE)
+    data = stepped(mounted(bench.specimen()), plan, bench=bench)
+    return np.asarray(stepped_sine(data.select("command", "displacement"), plan).response[0])
+
+
+@lru_cache(maxsize=8)
+def empty_process(bench: Bench = STANDARD, highest: float = FITTED_TO) -> Process:
+    """Fit G1D to the rig with nothing mounted, at the amplitudes of the identification."""
+    from bondloop.identify import stepped_sine, stepped_sine_plan
+    from bondloop.identify.process.fit_frequency import fit_frequency
+    from bondloop.rigs import nothing_mounted
+
+    plan = stepped_sine_plan(FREQUENCIES, AMPLITUDES[1::2], 0.5, 10, RATE)
+    data = stepped(nothing_mounted(), plan, bench=bench)
+    surface = stepped_sine(data.select("command", "displacement"), plan)
+    inside = surface.frequency <= highest
+    f = np.tile(surface.frequency[inside], len(surface.amplitude))
+    return fit_frequency(f, surface.response[:, inside].ravel(), "G1D").process
+
+
+@lru_cache(maxsize=8)
+def _processes(bench: Bench, highest: float) -> tuple[Process, ...]:
+    """Fit G2D to each level by itself."""
+    from bondloop.identify.process.fit_frequency import fit_frequency
+
+    surface = measured(bench)[2]
+    inside = surface.frequency <= highest
+    rows = (_smallest(bench), *surface.response)
+    return tuple(fit_frequency(surface.frequency[inside], row[inside], "G2D").process for row in rows)
+
+
+def outlook_controller(name: str, prediction: str, bench: Bench, fitted_to: float) -> Compensator:
+    """Return a controller of the outlook.
+
+    Parameters
+    ----------
+    name
+        ``scheduled``: G2D of each amplitude, by the demand's amplitude; ``scheduled by force``: G1D of the
+        empty and of the loaded rig, by the amplitude of the measured force; ``scheduled within the stroke``:
+        by its value of the moment; ``adaptive``: `AdaptiveTimeSeries`, which knows nothing beforehand;
+        ``empty``: G1D of the empty rig; ``load``: the same, and what the load's pressure takes away.
+    prediction, bench, fitted_to
+        As of `compensator`.
+    """
+    from bondloop.control import AdaptiveTimeSeries, LoadFeedforward, Scheduled
+
+    if name == "scheduled":
+        members = tuple(inverse(process, prediction) for process in _processes(bench, fitted_to))
+        return Scheduled(members, LEVELS)
+    free = inverse(empty_process(bench, fitted_to), prediction)
+    if name == "empty":
+        return free
+    if name == "adaptive":
+        return AdaptiveTimeSeries()
+    if name.startswith("scheduled"):
+        loaded = inverse(identified(bench, fitted_to).fits["G1D"].process, prediction)
+        return Scheduled((free, loaded), FORCES, "force", 0.0 if name.endswith("stroke") else 0.5)
+    from bondloop.rigs import nothing_mounted
+
+    return LoadFeedforward(free, *bench.rig(nothing_mounted()).actuator_list()[0].give)
+
+
+def compensator(
+    controller: str, prediction: str = "short", bench: Bench = STANDARD, fitted_to: float = FITTED_TO
+) -> Controller:
+    """Return a controller by its name: ``none``, or the inverse of a process model of the rig.
+
+    Parameters
+    ----------
+    controller
+        ``G1``, ``G2``, ``G1D``, ``G2D`` or ``none``; the model is identified on the emulated rig. Or one of
+        `OUTLOOK`.
+    prediction
+        ``long``, ``short``, or ``known``: the delay is left out, for a demand that is given early.
+    bench
+        On which the model was identified.
+    fitted_to
+        Highest frequency in Hz of the measured response that the model was fitted to.
+    """
+    from bondloop.control import Direct
+
+    if controller == "none":
+        return Direct()
+    if prediction not in (*PREDICTIONS, "known"):
+        raise InputError(unknown_name("prediction", prediction, (*PREDICTIONS, "known")))
+    if controller in OUTLOOK:
+        return outlook_controller(controller, prediction, bench, fitted_to)
+    if controller not in MODELS:
+        raise InputError(unknown_name("controller", controller, (*MODELS, *OUTLOOK, "none")))
+    return inverse(identified(bench, fitted_to).fits[controller].process, prediction)

@@ -5,11 +5,14 @@ A tick is compiled once for a controller and a case; plants and draws of the noi
 
 from __future__ import annotations
 
+import csv
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,15 +23,231 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import Simulation
 from bondloop.hybrid.rehearsal import steps_of
 from bondloop.papers import silva_benchmark
-from bondloop.papers.silva_benchmark import CASES, CONTROLLERS, DISPLACEMENT_NOISE, RATE, SECONDS
-from bondloop.papers.silva_criteria import criteria_of
+from bondloop.papers.silva_benchmark import (
+    CASES,
+    DISPLACEMENT_NOISE,
+    NOISY,
+    NUMBERS,
+    RATE,
+    SECONDS,
+    WITHOUT_NOISE,
+    criteria_of,
+)
+from bondloop.papers.silva_plant import CONTROLLERS
 from bondloop.program.signals.in_tick import now_and_next
 
 if TYPE_CHECKING:
     from bondloop.compile import Result
     from bondloop.program.signals import Signal
 
-__all__ = ["Comparison", "Outcome", "Trial", "compare", "trials"]
+
+__all__ = [
+    "ALLOWANCE",
+    "GOALS",
+    "Comparison",
+    "Goal",
+    "Outcome",
+    "Trial",
+    "compare",
+    "markdown",
+    "missed",
+    "save_csv",
+    "trials",
+    "worst",
+]
+
+
+ALLOWANCE = 0.3
+"""What a plant that differs may add, in points (of J1, in ms)."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on the size of a criterion.
+
+    Parameters
+    ----------
+    name
+        The criterion.
+    most
+        In its unit, or in the case's noise floor.
+    of_floor
+        Whether the bound is in the floor.
+    """
+
+    name: str
+    most: float
+    of_floor: bool = False
+
+    def bound(self, floor: float) -> float:
+        """Return the bound for a case with a noise floor in per cent."""
+        return self.most * floor if self.of_floor else self.most
+
+
+GOALS = (
+    Goal("delay_ms", 0.5),
+    Goal("tracking_rms_percent", 1.1, of_floor=True),
+    Goal("floor_1_rms_percent", 1.1, of_floor=True),
+    Goal("floor_2_rms_percent", 0.5),
+    Goal("floor_3_rms_percent", 0.5),
+)
+"""Motion in time (a small lead makes up for the hold and a late force), hardly more error than the sensor's
+noise makes, and the floors in the computer within half a per cent of the whole frame's."""
+
+
+def worst(outcomes: Sequence[Outcome], name: str) -> float:
+    """Return the largest size of a criterion, with its sign; infinite where a run stopped, NaN of no runs.
+
+    Parameters
+    ----------
+    outcomes
+        Of some runs.
+    name
+        The criterion.
+    """
+    values = [o.criteria.get(name, math.inf) for o in outcomes]
+    return max(values, key=abs, default=math.nan)
+
+
+def missed(comparison: Comparison, controller: str, case: int, *, nominal: bool) -> list[str] | None:
+    """Return the numbers of the goals that a controller misses; None where nothing was run.
+
+    Parameters
+    ----------
+    comparison
+        All runs.
+    controller, case
+        Which.
+    nominal
+        Whether on the nominal plant, or on the others, with `ALLOWANCE`.
+    """
+    outcomes = comparison.of(controller, case, nominal=nominal)
+    if not outcomes:
+        return None
+    floor, more = comparison.floors[case], 0.0 if nominal else ALLOWANCE
+    return [
+        NUMBERS[goal.name]
+        for goal in GOALS
+        if not abs(worst(outcomes, goal.name)) <= goal.bound(floor) + more
+    ]
+
+
+OVER_PLANTS = ("tracking_rms_percent", "floor_1_rms_percent", "floor_2_rms_percent", "floor_3_rms_percent")
+"""Criteria whose mean and worst over the plants the second table shows."""
+
+COLUMNS = ("controller", "case", "plant", "seed", "stopped", "stopped_by")
+"""Of the CSV, before the criteria; the time at which a run stopped is in s."""
+
+
+def save_csv(comparison: Comparison, path: str | Path) -> Path:
+    """Save every run as a row; a run that stopped has no criteria.
+
+    Parameters
+    ----------
+    comparison
+        The runs.
+    path
+        Where to.
+    """
+    names = [*NUMBERS, *(f"{name}{WITHOUT_NOISE}" for name in NOISY)]
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*COLUMNS, *names])
+        for o in comparison.outcomes:
+            stopped = "" if o.stopped is None else o.stopped
+            row = [o.controller, o.case, o.trial.plant, o.trial.seed, stopped, o.channel]
+            writer.writerow([*row, *(o.criteria.get(name, "") for name in names)])
+    return Path(path)
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return the tables as Markdown: the goals, the nominal plant, the plants that differ.
+
+    Parameters
+    ----------
+    comparison
+        The runs.
+    """
+    parts = [
+        "### Goals\n\n" + _goals(comparison),
+        "### Nominal plant\n\n" + _nominal(comparison),
+    ]
+    if any(o.trial.plant for o in comparison.outcomes):
+        parts.append("### Plants that differ\n\n" + _plants(comparison))
+    return "\n\n".join(parts) + "\n"
+
+
+def _goals(comparison: Comparison) -> str:
+    rows = []
+    for name in comparison.controllers:
+        row = [f"`{name}`", CONTROLLERS[name].about]
+        for case in comparison.cases:
+            on = [missed(comparison, name, case, nominal=nominal) for nominal in (True, False)]
+            row.append("; ".join(_met(words) for words in on if words is not None))
+        rows.append(row)
+    bounds = ", ".join(
+        f"{NUMBERS[g.name]} {g.most:g} {'floors' if g.of_floor else 'ms' if g.name == 'delay_ms' else '%'}"
+        for g in GOALS
+    )
+    floors = ", ".join(f"{comparison.floors[case]:.2f}" for case in comparison.cases)
+    words = (
+        f"At most: {bounds}; the noise floors are {floors} %. First on the nominal plant, then on the "
+        f"others, which may be {ALLOWANCE:g} points (ms) worse. What is missed is named."
+    )
+    return words + "\n\n" + _table(["controller", "what", *(f"case {c}" for c in comparison.cases)], rows)
+
+
+def _met(words: Sequence[str]) -> str:
+    return "met" if not words else "all missed" if len(words) == len(GOALS) else " ".join(words)
+
+
+def _nominal(comparison: Comparison) -> str:
+    rows = [
+        [f"`{name}`", str(case), *_values(comparison.of(name, case, nominal=True))]
+        for name in comparison.controllers
+        for case in comparison.cases
+    ]
+    words = "The worst draw of the noise, in brackets the worst twin without it; J1 in ms, the others in %."
+    return words + "\n\n" + _table(["controller", "case", *NUMBERS.values()], rows)
+
+
+def _plants(comparison: Comparison) -> str:
+    rows = []
+    for name in comparison.controllers:
+        for case in comparison.cases:
+            outcomes = comparison.of(name, case, nominal=False)
+            done = [o for o in outcomes if o.stopped is None]
+            row = [f"`{name}`", str(case), _stops(outcomes)]
+            for criterion in OVER_PLANTS:
+                values = [o.criteria[criterion] for o in done]
+                row += [f"{np.mean(values):.2f}", f"{max(values):.2f}"] if done else ["-", "-"]
+            rows.append(row)
+    heads = [head for name in OVER_PLANTS for head in (f"{NUMBERS[name]} mean", "worst")]
+    return _table(["controller", "case", "stopped", *heads], rows)
+
+
+def _values(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the worst of each criterion; where a run stopped, when the first one did."""
+    if any(o.stopped is not None for o in outcomes):
+        return [f"stopped: {_stops(outcomes)}", *[""] * (len(NUMBERS) - 1)]
+    values = [_number(worst(outcomes, name)) for name in NUMBERS]
+    twins = [_number(worst(outcomes, f"{name}{WITHOUT_NOISE}")) for name in NOISY]
+    return [*(f"{v} ({t})" for v, t in zip(values, twins, strict=False)), *values[len(twins) :]]
+
+
+def _stops(outcomes: Sequence[Outcome]) -> str:
+    times = [o.stopped for o in outcomes if o.stopped is not None]
+    return f"{len(times)} of {len(outcomes)}, first at {min(times):.2f} s" if times else "none"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
 
 FLOORS = {1: 2.56, 2: 2.39, 3: 1.58, 4: 2.00}
 """What the noise alone makes of J2, in per cent, in each case of El Centro at 40 %."""
@@ -62,7 +281,7 @@ class Outcome:
     controller, case, trial
         Which run it was.
     criteria
-        By name, see `bondloop.papers.silva_criteria`; empty where the run stopped.
+        By name, see `bondloop.papers.silva_benchmark`; empty where the run stopped.
     stopped
         When a limit of the rig stopped it, in s; None where it did not.
     channel

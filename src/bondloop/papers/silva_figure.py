@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
 
-from bondloop.papers.silva_criteria import NUMBERS
-from bondloop.papers.silva_goals import GOALS, Goal
-from bondloop.plots.page import COLOURS, INK, SMALL, dress, finish, heading, page
+from bondloop.papers.silva_benchmark import NUMBERS
+from bondloop.papers.silva_comparison import GOALS, Goal
+from bondloop.plots.page import COLOURS, INK, STYLE, dress, finish, heading, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def figure(comparison: Comparison, *, path: str | os.PathLike[str] | None = None
         Line2D([], [], marker="x", linestyle="none", label="runs that stopped", **CROSS),
         Line2D([], [], label="goal", **LINE),
     ]
-    sheet.legend(handles=looks, loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL)
+    sheet.legend(handles=looks, loc="outside lower center", ncols=4, frameon=False, fontsize=STYLE.small)
     return finish(sheet, path)
 
 

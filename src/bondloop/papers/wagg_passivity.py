@@ -22,7 +22,7 @@ synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-8
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,13 +33,16 @@ from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.substructure import ReferenceModel, numerical_half, reference_model
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Model
     from bondloop.hybrid import Run
 
 __all__ = [
-    "fictitious", "foretold", "growth", "motion", "quiet_level", "realness", "reference", "response",
+    "draw_bursts", "draw_passivity", "fictitious", "foretold", "growth", "motion", "quiet_level", "realness",
+    "reference", "response",
 ]  # fmt: skip
 
 
@@ -159,3 +162,86 @@ def foretold(
     steps = np.diff(run.time, prepend=run.time[0])
     total = np.cumsum(rate * steps)
     return np.asarray(np.exp(total - np.interp(start, run.time, total)))
+
+
+def draw_passivity(cases: Mapping[str, tuple[Sequence[float], ReferenceModel]], path: Path) -> Path:
+    """Draw the phase of g_e over frequency: strictly positive real is what stays within 90 degrees.
+
+    Parameters
+    ----------
+    cases
+        C_e and A_m by label.
+    path
+        Where to save.
+    """
+    from bondloop.plots.page import COLOURS, DASHES, GREY, RULE, dress, finish, legend, page
+
+    figure = page(3.4)
+    axes = figure.subplots()
+    omegas = np.logspace(-2, 4, 2000)
+    axes.axhspan(-90, 90, color=RULE, alpha=0.5, linewidth=0, zorder=0.5)
+    axes.axhline(0, color=GREY, linewidth=0.7, zorder=1)
+    for i, (label, (weights, model)) in enumerate(cases.items()):
+        phase = np.degrees(np.angle(response(weights, omegas, model)))
+        axes.plot(
+            omegas, phase, color=COLOURS[i], linestyle=DASHES[i % len(DASHES)], linewidth=1.3, label=label
+        )
+    axes.set_xscale("log")
+    axes.set(xlim=(omegas[0], omegas[-1]), ylim=(-190, 100))
+    dress(axes, "frequency [rad/s]", "phase of $g_e$ [degrees]")
+    axes.set_yticks([-180, -90, 0, 90])
+    legend(axes, 2)
+    finish(figure, path)
+    return path
+
+
+def draw_bursts(
+    cases: Mapping[str, tuple[Run, float, float, Sequence[float]]],
+    path: Path,
+    burst: tuple[float, float] = (1.7, 2.7),
+) -> Path:
+    """Draw the level of the motion beside those from which loops are quiet, gains, and how a burst begins.
+
+    Parameters
+    ----------
+    cases
+        Runs of the three-mass chain with their alpha, beta and C_e, by label; one that bursts first.
+    path
+        Where to save.
+    burst
+        When the first burst of the chain begins and ends, in s.
+    """
+    from bondloop.plots.page import COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
+
+    figure = page(6.4)
+    level, gains, beginning = figure.subplots(3, 1, height_ratios=(1, 1.2, 1.2))
+    model = reference()
+    label, (bursting, alpha, beta, weights) = next(iter(cases.items()))
+    level.plot(bursting.time, motion(bursting), **DESIRED)
+    for (name, (run, a, b, row)), colour, dash in zip(cases.items(), COLOURS, DASHES, strict=False):
+        quiet = quiet_level(a, b, row, model)
+        level.axhline(quiet, color=colour, linestyle=dash, linewidth=1.3)
+        gain = np.maximum(np.abs(run["controller.K[1]"]), 1e-2)
+        gains.plot(run.time, gain, color=colour, linestyle=dash, linewidth=1.0, label=name)
+    for axes in (level, gains):
+        axes.set_xlim(0, float(bursting.time[-1]))
+    level.set_ylim(-0.04, 1.1)
+    dress(level, "", "$W$ [SI]")
+    heading(level, "The motion's level W, and the levels above which each loop is quiet")
+    gains.set_yscale("log")
+    dress(gains, "time [s]", "$|K_2|$")
+    legend(gains)
+    start, end = burst
+    shown = (bursting.time >= start) & (bursting.time <= end)
+    t, error = bursting.time[shown], np.abs(bursting["controller.error"][shown])
+    peak = int(np.argmax(error[t < start + 0.2]))
+    bound = error[peak] * foretold(bursting, float(t[peak]), alpha, beta, weights)[shown]
+    beginning.plot(t, error, color=COLOURS[0], linewidth=1.0, label=f"$|y_e|$, {label}")
+    beginning.plot(t, bound, color=COLOURS[1], linestyle=DASHES[1], linewidth=1.3, label="growth as foretold")
+    beginning.set_yscale("log")
+    beginning.set(xlim=burst, ylim=(1e-2, 10))
+    dress(beginning, "time [s]", "$|y_e|$ [m/s]")
+    legend(beginning)
+    figure.align_ylabels([level, gains, beginning])
+    finish(figure, path)
+    return path

@@ -29,9 +29,11 @@ from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
     from bondloop.hybrid import HybridTest, Run
 
-__all__ = ["SECONDS", "figures", "findings", "model", "test"]
+__all__ = ["SECONDS", "draw_gains", "figure_5", "figures", "findings", "model", "test"]
 
 SECONDS = 60.0
 """Length over which the errors are stated."""
@@ -149,6 +151,43 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw figure 5: the second mass of the complete chain with the transfer system, and the gains."""
-    from bondloop.papers.wagg_figures import figure_5
-
     return [figure_5(run, folder / "figure_5.png")] if "controller.K_r" in run.record else []
+
+
+def figure_5(run: Run, path: Path) -> Path:
+    """Draw the second mass of the complete chain with the transfer system (a), and the gains (b)."""
+    from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, legend, page
+
+    figure = page(4.2)
+    motion, gains = figure.subplots(2, 1, sharex=True)
+    motion.plot(
+        run.time, run["reference.m2.displacement"], label="desired: complete system, $z_2$", **DESIRED
+    )
+    motion.plot(run.time, run["actual.displacement"], label="actual: transfer system, $x$", **ACTUAL)
+    motion.set_xlim(0, float(run.time[-1]))
+    dress(motion, "", "displacement [m]")
+    legend(motion)
+    draw_gains(gains, run)
+    gains.set_yscale("symlog", linthresh=30)
+    dress(gains, "time [s]", "gain")
+    figure.align_ylabels([motion, gains])
+    finish(figure, path)
+    return path
+
+
+def draw_gains(axes: Axes, run: Run) -> None:
+    """Draw the gains of the controller over time.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    run
+        With adaptive control.
+    """
+    from bondloop.plots.page import COLOURS, DASHES, legend
+
+    gains = (("controller.K[0]", "$K_1$"), ("controller.K[1]", "$K_2$"), ("controller.K_r", "$K_r$"))
+    for (name, label), dash, colour in zip(gains, DASHES, COLOURS, strict=False):
+        axes.plot(run.time, run[name], color=colour, linestyle=dash, linewidth=1.1, label=label)
+    legend(axes)

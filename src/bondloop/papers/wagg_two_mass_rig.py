@@ -20,19 +20,20 @@ synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-8
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
 from bondloop.data.kinds import describable
 from bondloop.data.ranges import number
 from bondloop.papers.gawthrop_three_mass import Mass
+from bondloop.papers.wagg_three_mass import draw_gains
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bondloop.hybrid import HybridTest, Run
 
-__all__ = ["FREE", "SECONDS", "figures", "findings", "model", "test"]
+__all__ = ["FREE", "SECONDS", "figures", "figures_7_to_9", "findings", "model", "test"]
 
 MASS, STIFFNESS, DAMPING = 0.515, 2.43, 2.4
 """kg, N/m, N s/m (section "Numerical-experimental example")."""
@@ -152,6 +153,29 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw figures 7 to 9: the motions of all three masses, the force, the gains."""
-    from bondloop.papers.wagg_figures import figures_7_to_9
-
     return [figures_7_to_9(run, folder / "figures_7_to_9.png")]
+
+
+def figures_7_to_9(run: Run, path: Path) -> Path:
+    """Draw the motions on the two-mass rig (figure 7), the force (8) and the gains (9)."""
+    from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
+
+    free: dict[str, Any] = {"color": COLOURS[2], "linestyle": DASHES[3], "linewidth": 1.1}
+    figure = page(5.6)
+    motion, force, gains = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
+    motion.plot(run.time, 1e3 * run["desired.displacement"], label="desired, $x_m$", **DESIRED)
+    motion.plot(run.time, 1e3 * run["actual.displacement"], label="actual, $x$", **ACTUAL)
+    motion.plot(run.time, 1e3 * run["rig.specimen.m3.stop.displacement"], label="free mass, $x_c$", **free)
+    motion.set_xlim(0, float(run.time[-1]))
+    dress(motion, "", "displacement [mm]")
+    heading(motion, "Figure 7")
+    legend(motion)
+    force.plot(run.time, 1e3 * run["force"], color=COLOURS[0], linewidth=1.0)
+    dress(force, "", "force [mN]", ticks=4)
+    heading(force, "Figure 8")
+    draw_gains(gains, run)
+    dress(gains, "time [s]", "gain", ticks=4)
+    heading(gains, "Figure 9")
+    figure.align_ylabels([motion, force, gains])
+    finish(figure, path)
+    return path

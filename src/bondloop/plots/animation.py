@@ -1,4 +1,4 @@
-"""A structure in motion, as a moving picture: GIF, HTML or MP4."""
+"""A structure in motion, as a moving picture: HTML or MP4."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bondloop.errors import InputError
-from bondloop.plots.members import Lines, lines
 from bondloop.plots.page import heading
-from bondloop.plots.structures import axes_of, draw_shape, height_of, moved_lines, scale_of
+from bondloop.plots.structures import Lines, axes_of, draw_shape, height_of, lines, moved_lines, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["animate_motion"]
 
-SUFFIXES = (".gif", ".html", ".mp4")
-MOST = 1500
-"""Frames in one picture: a minute at 25 a second."""
+SUFFIXES = (".html", ".mp4")
 
 BUTTONS = {
     "minus": "\u2212", "fast-backward": "\u23ee", "step-backward": "\u25c0|",
@@ -46,6 +43,7 @@ def animate_motion(
     speed: float = 1.0,
     fps: int = 25,
     scale: float | None = None,
+    most: int = 1500,
 ) -> Path:
     """Save the motion of a structure as a moving picture.
 
@@ -58,37 +56,39 @@ def animate_motion(
     motion
         Of every node, shape (times, nodes, 6), in the order of ``structure.nodes``.
     path
-        Where to save: ``.gif`` or ``.html`` (one file, nothing else needed), or ``.mp4``, for which the
-        program ffmpeg must be there.
+        Where to save: ``.html`` (one file, nothing else needed), or ``.mp4``, for which the program ffmpeg
+        must be there.
     speed
         How many times faster than life; less than 1 is slow motion.
     fps
         Pictures a second.
     scale
         How much displacements are enlarged; by default so that they are well seen.
+    most
+        Pictures at most: a minute at 25 a second.
 
     Returns
     -------
     path
         The file.
     """
-    from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
+    from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     target = checked_target(path)
     if target.suffix.lower() == ".mp4" and not FFMpegWriter.isAvailable():
         raise InputError(
             f"cannot save {target.name}: MP4 needs the program ffmpeg, which is not found; install it, or "
-            "end the name in .gif or .html"
+            "end the name in .html"
         )
     if speed <= 0 or fps < 1:
         raise InputError(f"speed and fps must be positive; found {speed:g} and {fps}")
     if len(time) < 2:
         raise InputError(f"a moving picture needs at least 2 instants; found {len(time)}")
     count = int((time[-1] - time[0]) / speed * fps) + 1
-    if count > MOST:
+    if count > most:
         raise InputError(
-            f"{count} pictures would be needed, at most {MOST} are made; take a part of the run (start, "
+            f"{count} pictures would be needed, at most {most} are made; take a part of the run (start, "
             "end), a greater speed, or fewer pictures a second (fps)"
         )
     chosen = np.searchsorted(time, time[0] + np.arange(max(2, count)) * speed / fps).clip(0, len(time) - 1)
@@ -108,7 +108,6 @@ def animate_motion(
 
     film = FuncAnimation(figure, show, frames=len(chosen), blit=False)
     writers: dict[str, Callable[[], AbstractMovieWriter]] = {
-        ".gif": lambda: PillowWriter(fps=fps),
         ".html": lambda: HTMLWriter(fps=fps, embed_frames=True, embed_limit=200.0),
         ".mp4": lambda: FFMpegWriter(fps=fps, bitrate=1800),
     }
@@ -122,7 +121,7 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
     """Return where a moving picture is saved, or say what is wrong with that."""
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
-        raise InputError(f"cannot save an animation as '{target.name}'; end the name in .gif, .html or .mp4")
+        raise InputError(f"cannot save an animation as '{target.name}'; end the name in .html or .mp4")
     if not target.parent.is_dir():
         raise InputError(f"cannot save {target}: there is no folder {target.parent}; make it first")
     return target

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +10,23 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-u
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.plots.axis_unit import scaled
-from bondloop.plots.members import POINTS, lines, nodal_motion
-from bondloop.plots.page import COLOURS, INK, SMALL, WIDTH, dress, finish, heading, page, plain
-from bondloop.plots.structures import at_instant, axes_of, draw_shape, height_of, scale_of
-from bondloop.plots.supports import draw_supports
+from bondloop.plots.page import COLOURS, INK, STYLE, dress, finish, heading, page, plain
+from bondloop.plots.structures import (
+    at_instant,
+    axes_of,
+    draw_shape,
+    draw_supports,
+    height_of,
+    lines,
+    nodal_motion,
+    scale_of,
+)
 from bondloop.structures.members import section_forces
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
@@ -28,9 +36,6 @@ if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
 
 __all__ = ["force_diagram"]
-
-DIAGRAM = 0.14
-"""Largest ordinate on paper, as a share of the structure's size."""
 
 SIDES = {"N": 1, "V": 1, "M": -1, "Vy": 1, "Vz": 2, "T": 1, "My": 2, "Mz": -1}
 """Along which local axis an ordinate is drawn (1: y, 2: z); moments on the side in tension. A moment My on
@@ -42,9 +47,6 @@ SIGNS = {
     "M": "on the side in tension",
 }
 """What the sign or the side of an ordinate means, by the first letter."""
-
-MANY = 60
-"""Members beyond which signs on each would cover the drawing."""
 
 NAMES = {"N": "axial force", "V": "shear force", "M": "bending moment", "T": "torsional moment"}
 
@@ -102,7 +104,7 @@ def force_diagram(
         raise InputError(unknown_name("section force", force, known, where=f"structure '{structure.name}'"))
     shape = lines(structure, nodal)
     plane = shape.plane
-    figure = page(height_of(shape, plane, 0.8 * WIDTH) + 0.8, 0.8 * WIDTH)
+    figure = page(height_of(shape, plane, 0.8 * STYLE.width) + 0.8, 0.8 * STYLE.width)
     axes = axes_of(figure, (1, 1, 1), plane)
     factor = scale_of(shape, scale)
     draw_shape(axes, shape, factor, plane)
@@ -110,7 +112,7 @@ def force_diagram(
     peak = _peak(carriers[largest], force)
     members = [n for n, e in structure.elements.items() if len(e.nodes) == 2]
     base = shape.rest + factor * shape.moved
-    reach = DIAGRAM * shape.size / peak if peak else 0.0
+    reach = STYLE.ordinate * shape.size / peak if peak else 0.0
     areas = [_area(base[i], carriers[n], force, reach) for i, n in enumerate(members) if n in carriers]
     _fill(axes, areas, plane)
     draw_supports(axes, structure, plane)
@@ -121,7 +123,7 @@ def force_diagram(
     place = members.index(largest)
     if peak and plane:
         _label(axes, base[place], carriers[largest], force, reach, (size, shown))
-        if force[0] in "NV" and len(carriers) <= MANY:
+        if force[0] in "NV" and len(carriers) <= STYLE.signed_members:
             for i, n in enumerate(members):
                 if n in carriers:
                     _sign(axes, base[i], carriers[n], force, reach, peak)
@@ -144,7 +146,7 @@ def _area(line: NDArray[np.float64], member: MemberForces, force: str, reach: fl
     """Return the corners of the area between a member and its diagram, shape (2 points, 3)."""
     side = SIDES[force]
     across = np.sign(side) * member.axes[abs(side)]
-    values = np.linspace(member.start[force], member.end[force], POINTS)
+    values = np.linspace(member.start[force], member.end[force], STYLE.points)
     return np.concatenate([line, (line + reach * values[:, None] * across)[::-1]])
 
 
@@ -160,7 +162,7 @@ def _label(
     ends = (member.start[force], member.end[force])
     last = abs(ends[1]) > abs(ends[0])
     value, foot = ends[last], line[-1 if last else 0]
-    tip = _area(line, member, force, reach)[POINTS if last else -1]
+    tip = _area(line, member, force, reach)[STYLE.points if last else -1]
     dx, dy = (tip - foot)[:2]
     upright = abs(dx) > abs(dy)  # the member; its ordinates lie
     above = last if upright else dy > 0
@@ -171,7 +173,7 @@ def _label(
         textcoords="offset points",
         ha="left" if (dx < 0 if upright else not last) else "right",
         va="bottom" if above else "top",
-        fontsize=SMALL,
+        fontsize=STYLE.small,
         color=INK,
     )
 
@@ -185,9 +187,9 @@ def _sign(
         return
     side = SIDES[force]
     share = 0.5 * middle if abs(middle) > 0.3 * peak else middle + 0.12 * peak * np.sign(middle)
-    at = line[POINTS // 2] + reach * share * np.sign(side) * member.axes[abs(side)]
+    at = line[STYLE.points // 2] + reach * share * np.sign(side) * member.axes[abs(side)]
     mark = "+" if middle > 0 else "\u2212"
-    axes.text(at[0], at[1], mark, ha="center", va="center", fontsize=SMALL, color=INK)
+    axes.text(at[0], at[1], mark, ha="center", va="center", fontsize=STYLE.small, color=INK)
 
 
 def _fill(axes: Any, areas: list[NDArray[np.float64]], plane: bool) -> None:

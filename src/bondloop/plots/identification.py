@@ -6,7 +6,7 @@ The functions take whatever has the named arrays, such as the results of ``bondl
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,15 +16,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import (
+    ACTUAL,
     COLOURS,
+    DESIRED,
     GREY,
     INK,
-    LABEL,
-    TICK,
+    STYLE,
     dress,
     finish,
     heading,
     legend,
+    note,
     page,
     round_steps,
 )
@@ -36,10 +38,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["response_curves", "response_surface", "spectral_response", "spectral_surface", "step_responses"]
+    Array = NDArray[np.float64]
 
-DECADES = 10.0
-"""How much of a power spectral density is shown, in powers of ten below its peak; quantisation lies below."""
+__all__ = [
+    "measured_loops",
+    "response_curves",
+    "response_surface",
+    "spectral_response",
+    "spectral_surface",
+    "step_responses",
+]
+
+
 Path = str | os.PathLike[str] | None
 
 
@@ -226,7 +236,13 @@ def spectral_response(
 
 
 def spectral_surface(
-    found: Densities, unit: str = "", *, highest: float | None = None, title: str = "", path: Path = None
+    found: Densities,
+    unit: str = "",
+    *,
+    highest: float | None = None,
+    title: str = "",
+    path: Path = None,
+    decades: float = 10.0,
 ) -> Figure:
     """Draw power spectral densities over excitation and response frequency (du Bois 2010, Figure 5).
 
@@ -243,6 +259,8 @@ def spectral_surface(
         End of the response's frequency axis [Hz].
     title, path
         Heading, and where to save.
+    decades
+        Powers of ten below the peak that are shown; quantisation lies below.
     """
     if found.excitation.size < 2:
         raise InputError("a spectral surface needs two excitation frequencies at least")
@@ -254,8 +272,8 @@ def spectral_surface(
     figure = page(3.6, 5.2)
     axes = figure.subplots()
     across, up = _edges(found.excitation), _edges(f)
-    norm = LogNorm(peak * 10**-DECADES, peak)
-    shown = np.maximum(density.T, peak * 10**-DECADES)
+    norm = LogNorm(peak * 10**-decades, peak)
+    shown = np.maximum(density.T, peak * 10**-decades)
     mesh = axes.pcolormesh(across, up, shown, norm=norm, cmap="magma", rasterized=True)
     axes.set(xlim=(across[0], across[-1]), ylim=(0.0, up[-1]))
     dress(axes, "excitation frequency [Hz]", "response frequency [Hz]", ticks=6)
@@ -335,8 +353,8 @@ def _logarithmic(axes: Axes, f: NDArray[np.float64]) -> None:
 def _colour_bar(figure: Figure, axes: Axes, mesh: QuadMesh, label: str) -> Colorbar:
     bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=28)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=TICK, color=GREY, labelcolor=INK, width=0.7, length=3)
-    bar.set_label(label, fontsize=LABEL, color=INK)
+    bar.ax.tick_params(labelsize=STYLE.tick, color=GREY, labelcolor=INK, width=0.7, length=3)
+    bar.set_label(label, fontsize=STYLE.label, color=INK)
     return bar
 
 
@@ -344,3 +362,68 @@ def _shade(row: int, count: int) -> tuple[float, float, float, float]:
     from matplotlib import colormaps
 
     return colormaps["viridis"](0.9 * row / max(count - 1, 1))
+
+
+class MeasuredLoop(Protocol):
+    """One measurement of a specimen."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def displacement(self) -> Array: ...
+    @property
+    def force(self) -> Array: ...
+    @property
+    def period(self) -> float: ...
+    @property
+    def last_cycle(self) -> slice: ...
+
+
+def measured_loops(
+    records: Sequence[MeasuredLoop],
+    predicted: Mapping[str, Array],
+    errors: Mapping[str, float],
+    *,
+    path: str | os.PathLike[str] | None = None,
+    most_columns: int = 4,
+) -> Figure:
+    """Draw the last cycle of several records: over the displacement above, over the velocity below.
+
+    Parameters
+    ----------
+    records
+        The measurements.
+    predicted, errors
+        The model's force for each, and its rms error as a part of the force's rms, by name.
+    path
+        Where to save.
+    most_columns
+        Records side by side.
+    """
+    if not records:
+        raise InputError("no records to draw")
+    columns = min(most_columns, len(records))
+    rows = -(-len(records) // columns)
+    figure = page(3.5 * rows, width=max(3.0, 2.2 * columns))
+    axes = figure.subplots(2 * rows, columns, squeeze=False)
+    for i, record in enumerate(records):
+        k = record.last_cycle
+        x, force, model = record.displacement, record.force[k], predicted[record.name][k]
+        row = 2 * (i // columns)
+        for which, values, word, unit in (
+            (0, x[k], "displacement", "m"),
+            (1, np.gradient(x, record.period)[k], "velocity", "m/s"),
+        ):
+            at = axes[row + which, i % columns]
+            across, across_unit = scaled(unit, [values])
+            up, up_unit = scaled("N", [force])
+            at.plot(across * values, up * force, label="measured", **DESIRED)
+            at.plot(across * values, up * model, label="fitted", **ACTUAL)
+            first = i % columns == 0
+            dress(at, labelled(word, across_unit), labelled("force", up_unit) if first else up_unit, ticks=4)
+        note(axes[row, i % columns], f"{record.name}: {100 * errors[record.name]:.1f} %")
+    for i in range(len(records), rows * columns):
+        for which in (0, 1):
+            axes[2 * (i // columns) + which, i % columns].set_axis_off()
+    legend(axes[1, 0])
+    return finish(figure, path)

@@ -17,8 +17,8 @@ from bondloop.plots.page import (
     ERROR,
     GREY,
     INK,
-    LABEL,
     REFERENCE,
+    STYLE,
     dress,
     finish,
     heading,
@@ -173,7 +173,7 @@ class Block:
         for axes in stack:
             if len(axes.lines) > 1 and axes is not below:
                 legend(axes)
-        stack[-1].set_xlabel("time [s]", fontsize=LABEL, color=INK, labelpad=3)
+        stack[-1].set_xlabel("time [s]", fontsize=STYLE.label, color=INK, labelpad=3)
         period = record.sample_period if len(record) > 1 else None
         beside = figure.add_subplot(grid[row : row + 2, 1])
         draw_subspace(beside, part[self.desired], part[self.actual], record.units[self.desired], period)

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["prediction"]
 
-GOOD_GAIN, GOOD_PHASE = 0.1, 10.0
-"""What is shaded as good: gain within 10 % of one, phase within 10 degrees of zero."""
-
 
 def prediction(
     predictions: Mapping[str, PolynomialPrediction],
@@ -30,11 +27,12 @@ def prediction(
     *,
     frequencies: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
+    good_gain: float = 0.1,
+    good_phase: float = 10.0,
 ) -> Figure:
     """Draw gain and phase of predictions relative to the perfect one (du Bois 2010, Figure 15).
 
-    Both follow from the weights in closed form; nothing is simulated. The band in which the gain is within
-    10 % and the phase within 10 degrees is shaded; curves end where they leave the axes.
+    Both follow from the weights in closed form; nothing is simulated. Curves end where they leave the axes.
 
     Parameters
     ----------
@@ -46,6 +44,8 @@ def prediction(
         In Hz; 0 to 60 where none are given.
     path
         Where to save.
+    good_gain, good_phase
+        What is shaded: the gain at most so far from one, the phase from zero, in degrees.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def prediction(
         raise InputError("frequencies must be a sequence of at least two finite numbers, in Hz")
     figure = page(4.2)
     gain, phase = figure.subplots(2, 1, sharex=True)
-    gain.axhspan(1 - GOOD_GAIN, 1 + GOOD_GAIN, color=RULE, alpha=0.6, zorder=0.5, linewidth=0)
-    phase.axhspan(-GOOD_PHASE, GOOD_PHASE, color=RULE, alpha=0.6, zorder=0.5, linewidth=0)
+    gain.axhspan(1 - good_gain, 1 + good_gain, color=RULE, alpha=0.6, zorder=0.5, linewidth=0)
+    phase.axhspan(-good_phase, good_phase, color=RULE, alpha=0.6, zorder=0.5, linewidth=0)
     for i, (label, one) in enumerate(predictions.items()):
         H = one.response(f, period)
         look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.3}

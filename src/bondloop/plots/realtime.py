@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.plots.page import COLOURS, GREY, INK, SMALL, dress, finish, heading, page
+from bondloop.plots.page import COLOURS, GREY, INK, STYLE, dress, finish, heading, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["latencies"]
-
-PERCENTS = (50.0, 99.0, 99.9, 100.0)
-PER_DECADE = 20
-"""Bins in a decade: a duration stands out that differs by an eighth."""
-SHORTEST = 1e-7
-"""Seconds; what is shorter is counted as this: the clocks themselves take that long."""
 
 
 def latencies(
@@ -31,6 +25,7 @@ def latencies(
     *,
     title: str = "",
     path: str | os.PathLike[str] | None = None,
+    per_decade: int = 20,
 ) -> Figure:
     """Draw how late a loop woke up and how long its cycles took, as histograms on logarithmic axes.
 
@@ -47,6 +42,8 @@ def latencies(
         Seconds between cycles.
     title, path
         Heading, and where to save.
+    per_decade
+        Bins in a decade; of 20, a duration stands out that differs by an eighth.
 
     Examples
     --------
@@ -60,15 +57,15 @@ def latencies(
     samples = {"wake-up latency": _seconds("wake", wake), "cycle time": _seconds("busy", busy)}
     lowest = min(float(s.min()) for s in samples.values())
     highest = max(period, *(float(s.max()) for s in samples.values()))
-    first = np.floor(PER_DECADE * np.log10(lowest)) - 1
-    last = np.ceil(PER_DECADE * np.log10(1.2 * highest)) + 1
-    edges = 10.0 ** (np.arange(first, last + 1) / PER_DECADE)
+    first = np.floor(per_decade * np.log10(lowest)) - 1
+    last = np.ceil(per_decade * np.log10(1.2 * highest)) + 1
+    edges = 10.0 ** (np.arange(first, last + 1) / per_decade)
     for axes, (name, values), colour in zip((upper, lower), samples.items(), COLOURS, strict=False):
         _draw(axes, values, edges, colour)
         axes.axvline(1e6 * period, color=INK, linewidth=0.9, linestyle=(0, (4, 1.6)))
         heading(axes, f"{name}, {values.size:,} cycles")
     upper.text(
-        1e6 * period, 0.96, " period", transform=upper.get_xaxis_transform(), fontsize=SMALL, color=INK,
+        1e6 * period, 0.96, " period", transform=upper.get_xaxis_transform(), fontsize=STYLE.small, color=INK,
         va="top", ha="right" if highest <= period else "left",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
     )  # fmt: skip
@@ -79,6 +76,7 @@ def latencies(
 
 
 def _draw(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64], colour: str) -> None:
+    """Draw a histogram, with the median, 99 %, 99.9 % and the most above it."""
     from matplotlib.ticker import FuncFormatter
 
     counts, _ = np.histogram(values, edges)
@@ -90,9 +88,10 @@ def _draw(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64], c
     dress(axes, "", "cycles")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.12g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}" if y >= 1 else ""))
-    marks = np.percentile(values, PERCENTS, method="higher")
+    percents = (50.0, 99.0, 99.9, 100.0)
+    marks = np.percentile(values, percents, method="higher")
     words = []
-    for percent, mark in zip(PERCENTS, marks, strict=True):
+    for percent, mark in zip(percents, marks, strict=True):
         axes.axvline(1e6 * mark, color=GREY, linewidth=0.7, linestyle=(0, (1, 1.2)))
         name = "most" if percent == 100 else f"{percent:g} %"
         words.append(f"{name}: {_short(1e6 * mark)} µs")
@@ -101,7 +100,7 @@ def _draw(axes: Axes, values: NDArray[np.float64], edges: NDArray[np.float64], c
         1.015,
         "     ".join(words),
         transform=axes.transAxes,
-        fontsize=SMALL,
+        fontsize=STYLE.small,
         color=INK,
         ha="right",
         va="bottom",
@@ -112,8 +111,9 @@ def _short(x: float) -> str:
     return f"{x:,.0f}" if x >= 99.5 else f"{x:.2g}"
 
 
-def _seconds(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _seconds(name: str, values: ArrayLike, shortest: float = 1e-7) -> NDArray[np.float64]:
+    """Return durations, those below the clocks' own 0.1 µs counted as that."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():
         raise InputError(f"{name}: expected a row of durations in s; found an array of shape {array.shape}")
-    return np.maximum(array, SHORTEST)
+    return np.maximum(array, shortest)

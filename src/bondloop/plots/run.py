@@ -14,8 +14,7 @@ from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.plots.earthquake import drift_profile, energies, hysteresis
 from bondloop.plots.force_diagrams import force_diagram
-from bondloop.plots.gains import gains
-from bondloop.plots.histories import Groups, time_histories
+from bondloop.plots.histories import Groups, gains, time_histories
 from bondloop.plots.overview import Pairs, checked, overview
 from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum

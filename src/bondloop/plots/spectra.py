@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["amplitude_spectrum", "error_spectrum"]
 
-FLOOR = 1e-4
-"""Lines below this part of the greatest are off the page: rounding and leakage live there."""
-
 
 def amplitude_spectrum(
     values: NDArray[np.float64], sample_period: float | str
@@ -111,9 +108,10 @@ def draw_spectrum(
     band = _band(frequency, [amplitude for _, amplitude in lines.values()])
     end = band if not highest else POSITIVE.check(highest, "highest", "Hz")
     inside = frequency <= end
-    # An error far below the motion is still to be seen, down to what rounding leaves of it.
+    # Lines below 1e-4 of the greatest are off the page: rounding and leakage live there. An error far below
+    # the motion is still to be seen, down to what rounding leaves of it.
     error = float(lines["error"][1][inside].max()) * factor
-    floor = min(FLOOR * peak, max(0.03 * error, 1e-15 * peak))
+    floor = min(1e-4 * peak, max(0.03 * error, 1e-15 * peak))
     axes.set_yscale("log")
     for name, (_, amplitude) in lines.items():
         f, a = envelope(frequency[inside], np.maximum(amplitude[inside] * factor, 1e-3 * floor))

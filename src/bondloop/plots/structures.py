@@ -1,34 +1,192 @@
-"""Figures of structures: mode shapes, still and moving, and deformed shapes."""
+"""Figures of structures: mode shapes and deformed shapes, with members bent and supports as symbols."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.markers import CARETUP
 
-from bondloop.data.ranges import FINITE, POSITIVE
-from bondloop.errors import InputError
-from bondloop.plots.members import Lines, lines
-from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page
-from bondloop.plots.supports import draw_supports
+from bondloop.data.ranges import FINITE
+from bondloop.errors import InputError, unknown_name
+from bondloop.plots.page import COLOURS, INK, STYLE, dress, finish, heading, page
+from bondloop.structures.elements.base import DOFS
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
+    import os
+
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.structures.dynamics.history import History
     from bondloop.structures.dynamics.modes import Modes
+    from bondloop.structures.elements.base import Element
     from bondloop.structures.structure import Structure
 
-__all__ = ["animate_mode", "deformed_shape", "mode_shapes"]
 
-AMPLITUDE = 0.12
-"""Largest motion on paper, as a share of the structure's size, where no scale is given."""
-VIEW = {"elev": 18.0, "azim": -58.0}
+__all__ = ["Lines", "deformed_shape", "draw_supports", "lines", "mode_shapes", "nodal_motion"]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What is drawn of a structure.
+
+    Attributes
+    ----------
+    rest
+        Points of each member at rest, shape (members, points, 3), in m.
+    moved
+        How each of these points moves, same shape.
+    masses, masses_moved
+        Places of point masses and how they move, shape (masses, 3).
+    """
+
+    rest: NDArray[np.float64]
+    moved: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    masses_moved: NDArray[np.float64]
+
+    @property
+    def size(self) -> float:
+        """Largest extent of the structure in m."""
+        points = np.concatenate([self.rest.reshape(-1, 3), self.masses])
+        return float(np.ptp(points, axis=0).max(initial=0.0)) or 1.0
+
+    @property
+    def largest(self) -> float:
+        """Largest motion of any point in m."""
+        points = np.concatenate([self.moved.reshape(-1, 3), self.masses_moved])
+        return float(np.linalg.norm(points, axis=1).max(initial=0.0))
+
+    @property
+    def plane(self) -> bool:
+        """Whether structure and motion stay in the xy-plane."""
+        off = np.concatenate([self.rest[..., 2].ravel(), self.masses[:, 2]])
+        across = np.concatenate([self.moved[..., 2].ravel(), self.masses_moved[:, 2]])
+        return bool(
+            np.ptp(off) <= 1e-9 * self.size and np.abs(across).max(initial=0.0) <= 1e-9 * self.largest
+        )
+
+
+def nodal_motion(structure: Structure, motion: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the motion of every node, shape (nodes, 6), in the order of ``structure.nodes``.
+
+    Parameters
+    ----------
+    structure
+        The structure; supports and constraints are applied.
+    motion
+        A value for every degree of freedom of ``structure.assemble()``, or some by name, the others zero; or
+        the motion of every node, which is returned as it is.
+    """
+    if not isinstance(motion, Mapping) and np.shape(motion) == (len(structure.nodes), 6):
+        return np.asarray(motion, dtype=float)
+    assembly = structure.assembly()
+    names = assembly.free_names
+    if isinstance(motion, Mapping):
+        place = {name: i for i, name in enumerate(names)}
+        values = np.zeros(len(names))
+        for name, value in motion.items():
+            if name not in place:
+                raise InputError(unknown_name("degree of freedom", name, names, structure.name))
+            values[place[name]] = value
+    else:
+        values = np.asarray(motion, dtype=float)
+        if values.shape != (len(names),):
+            raise InputError(
+                f"structure '{structure.name}' has {len(names)} degrees of freedom; "
+                f"found motion of shape {values.shape}"
+            )
+    result = np.zeros((len(structure.nodes), 6))
+    result.ravel()[assembly.codes] = assembly.T @ values
+    return result
+
+
+def lines(structure: Structure, motion: ArrayLike | Mapping[str, float]) -> Lines:
+    """Return members as lines: beams as Hermite's cubics of their ends' displacements and rotations."""
+    place = {name: i for i, name in enumerate(structure.nodes)}
+    xyz, nodal = structure.coordinates, nodal_motion(structure, motion)
+    rest, moved, masses, masses_moved = [], [], [], []
+    for element in structure.elements.values():
+        ends = [place[n] for n in element.nodes]
+        if len(ends) == 1:
+            masses.append(xyz[ends[0]])
+            masses_moved.append(nodal[ends[0], :3])
+        elif len(ends) == 2:
+            a, b = ends
+            along, bent = _member(element, xyz[a], xyz[b], nodal[a], nodal[b])
+            rest.append(along)
+            moved.append(bent)
+    return Lines(
+        np.array(rest).reshape(-1, STYLE.points, 3),
+        np.array(moved).reshape(-1, STYLE.points, 3),
+        np.array(masses).reshape(-1, 3),
+        np.array(masses_moved).reshape(-1, 3),
+    )
+
+
+def _member(
+    element: Element,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    at_a: NDArray[np.float64],
+    at_b: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    xi = np.linspace(0, 1, STYLE.points)[:, None]
+    line = a + xi * (b - a)
+    straight = at_a[:3] + xi * (at_b[:3] - at_a[:3])
+    length = float(np.linalg.norm(b - a))
+    turns = any(d in DOFS[3:] for d in element.node_dofs)
+    if not turns or not length:
+        return line, straight
+    axis = (b - a) / length
+    slope_a, slope_b = length * np.cross(at_a[3:], axis), length * np.cross(at_b[3:], axis)
+    across = at_b[:3] - at_a[:3] - axis * (axis @ (at_b[:3] - at_a[:3]))
+    hinge_a, hinge_b = (
+        any(d in ("ry", "rz") for d in getattr(element, f"release_{end}", ())) for end in "ab"
+    )
+    if hinge_a and hinge_b:
+        return line, straight
+    if hinge_a:  # no moment there: the slope follows from the other end
+        slope_a = 1.5 * across - slope_b / 2
+    if hinge_b:
+        slope_b = 1.5 * across - slope_a / 2
+    # Beyond the chord: cubics that vanish at both ends, with the slopes there less the chord's.
+    bow = (xi - 2 * xi**2 + xi**3) * (slope_a - across) + (xi**3 - xi**2) * (slope_b - across)
+    return line, straight + bow
+
+
+FIXED: dict[str, Any] = {"marker": "_", "markersize": 15, "markeredgewidth": 3.5}
+PINNED: dict[str, Any] = {"marker": CARETUP, "markersize": 9}  # a triangle whose tip is at the node
+GUIDED: dict[str, Any] = {"marker": "o", "markersize": 6, "markerfacecolor": "white"}
+
+
+def draw_supports(axes: Any, structure: Structure, plane: bool) -> None:
+    """Draw a bar below nodes that are held altogether, a triangle below hinges, a ring at all others.
+
+    Parameters
+    ----------
+    axes
+        With the structure.
+    structure
+        Whose supports are drawn, where they are at rest.
+    plane
+        Whether the drawing is of the xy-plane, in which the rest does not count.
+    """
+    shifts, turns = ({"ux", "uy"}, {"rz"}) if plane else ({"ux", "uy", "uz"}, {"rx", "ry", "rz"})
+    places: dict[str, list[tuple[float, ...]]] = {"fixed": [], "pinned": [], "guided": []}
+    for node, dofs in structure.supports.items():
+        held = set(dofs) & (shifts | turns)
+        if held:
+            kind = "guided" if not shifts <= held else "fixed" if turns <= held else "pinned"
+            places[kind].append(structure.nodes[node][: 2 if plane else 3])
+    for kind, look in (("fixed", FIXED), ("pinned", PINNED), ("guided", GUIDED)):
+        if places[kind]:
+            axes.plot(
+                *np.array(places[kind]).T, color=INK, linestyle="none", label=f"{kind} supports", **look
+            )
 
 
 def mode_shapes(
@@ -74,7 +232,7 @@ def mode_shapes(
     plane = all(d.plane for d in drawn)
     across = min(3, len(drawn))
     rows = -(-len(drawn) // across)
-    figure = page(rows * (height_of(drawn[0], plane, WIDTH / across) + 0.3), WIDTH)
+    figure = page(rows * (height_of(drawn[0], plane, STYLE.width / across) + 0.3), STYLE.width)
     for k, (number, shape) in enumerate(zip(wanted, drawn, strict=True)):
         axes = axes_of(figure, (rows, across, k + 1), plane)
         draw_shape(axes, shape, scale_of(shape, scale), plane)
@@ -113,7 +271,7 @@ def deformed_shape(
     values, when = at_instant(motion, time)
     shape = lines(structure, values)
     plane = shape.plane
-    figure = page(height_of(shape, plane, 0.8 * WIDTH) + 0.8, 0.8 * WIDTH)
+    figure = page(height_of(shape, plane, 0.8 * STYLE.width) + 0.8, 0.8 * STYLE.width)
     axes = axes_of(figure, (1, 1, 1), plane)
     factor = scale_of(shape, scale)
     draw_shape(axes, shape, factor, plane)
@@ -127,68 +285,6 @@ def deformed_shape(
         text = f"{text + ': ' if text else ''}{note}"
     heading(axes, text)
     return finish(figure, path)
-
-
-def animate_mode(
-    structure: Structure,
-    modes: Modes,
-    number: int,
-    path: str | os.PathLike[str],
-    *,
-    frames: int = 24,
-    seconds: float | str = 1.2,
-    scale: float | None = None,
-) -> Path:
-    """Save one period of a mode as a GIF that repeats without end.
-
-    Parameters
-    ----------
-    structure, modes
-        As for `mode_shapes`.
-    number
-        Which mode, from 1.
-    path
-        Where to save, ending in ``.gif``.
-    frames
-        Pictures in one period.
-    seconds
-        How long a period is shown, in s or as text.
-    scale
-        How much the shape is enlarged.
-    """
-    from matplotlib.animation import FuncAnimation, PillowWriter
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    target = Path(path)
-    if target.suffix.lower() != ".gif":
-        raise InputError(f"cannot save an animation as '{target.name}'; end the name in .gif")
-    if not target.parent.is_dir():
-        raise InputError(f"cannot save {target}: there is no folder {target.parent}; make it first")
-    if frames < 2:
-        raise InputError(f"an animation needs at least 2 frames; found {frames}")
-    shape = _shape(structure, modes, number)
-    plane = shape.plane
-    figure = Figure(figsize=(4.2, height_of(shape, plane, 4.2) + 0.4), dpi=110, facecolor="white")
-    FigureCanvasAgg(figure)
-    axes = axes_of(figure, (1, 1, 1), plane)
-    factor = scale_of(shape, scale)
-    curves = draw_shape(axes, shape, factor, plane)
-    heading(axes, f"mode {number}: {_hertz(modes.frequencies[number - 1])}")
-    axes.set_axis_off()
-
-    def show(frame: int) -> list[Artist]:
-        turned = factor * np.cos(2 * np.pi * frame / frames)
-        for curve, points in zip(curves, moved_lines(shape, turned, plane), strict=True):
-            if plane:
-                curve.set_data(*points.T)
-            else:
-                curve.set_data_3d(*points.T)
-        return curves
-
-    FuncAnimation(figure, show, frames=frames, blit=False).save(
-        str(target), writer=PillowWriter(fps=max(1, round(frames / POSITIVE.check(seconds, "seconds", "s"))))
-    )
-    return target
 
 
 def _shape(structure: Structure, modes: Modes, number: int) -> Lines:
@@ -220,13 +316,13 @@ def axes_of(figure: Figure, place: tuple[int, int, int], plane: bool) -> Any:
         axes.set_aspect("equal", adjustable="box")
         return axes
     axes = figure.add_subplot(*place, projection="3d")
-    axes.view_init(**VIEW)
+    axes.view_init(elev=18.0, azim=-58.0)
     return axes
 
 
 def scale_of(shape: Lines, given: float | None) -> float:
     """Return how much displacements are enlarged: as given, or so that they are well seen."""
-    return given if given is not None else AMPLITUDE * shape.size / (shape.largest or 1.0)
+    return given if given is not None else STYLE.motion * shape.size / (shape.largest or 1.0)
 
 
 def height_of(shape: Lines, plane: bool, width: float) -> float:
@@ -234,7 +330,7 @@ def height_of(shape: Lines, plane: bool, width: float) -> float:
     if not plane:
         return width
     span = np.ptp(np.concatenate([shape.rest.reshape(-1, 3), shape.masses]), axis=0)
-    tall = (span[1] + 2.6 * AMPLITUDE * shape.size) / (span[0] + 2.6 * AMPLITUDE * shape.size)
+    tall = (span[1] + 2.6 * STYLE.motion * shape.size) / (span[0] + 2.6 * STYLE.motion * shape.size)
     return width * float(np.clip(tall, 0.3, 1.6))
 
 
@@ -256,7 +352,7 @@ def draw_shape(axes: Any, shape: Lines, factor: float, plane: bool) -> list[Any]
         (line,) = axes.plot(*members.T, color=colour, linewidth=width * fine, solid_capstyle="round")
         (dots,) = axes.plot(*masses.T, color=colour, marker="o", markersize=4, linestyle="none")
         curves = [line, dots]
-    reach = AMPLITUDE * 1.3 * shape.size
+    reach = STYLE.motion * 1.3 * shape.size
     points = np.concatenate([shape.rest.reshape(-1, 3), shape.masses])
     low, high = points.min(axis=0) - reach, points.max(axis=0) + reach
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

@@ -13,8 +13,8 @@ from bondloop.assess import delay, normalised_rms_error
 from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
-from bondloop.plots.page import COLOURS, GREY, WIDTH, dress, finish, heading, note, page, round_steps
-from bondloop.plots.thinning import CELLS, DENSE, drawable, ink, trajectory
+from bondloop.plots.page import COLOURS, GREY, STYLE, dress, finish, heading, note, page, round_steps
+from bondloop.plots.thinning import drawable, ink, trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["subspace"]
 
-WIDTHS = {1: 3.5, 2: 6.0, 3: WIDTH}
+WIDTHS = {1: 3.5, 2: 6.0, 3: STYLE.width}
 """Inches across for so many plots side by side."""
 
 
@@ -110,10 +110,10 @@ def draw_subspace(
     limits = (low - margin, high + margin)
     axes.plot(limits, limits, color=GREY, linewidth=0.8, linestyle=(0, (5, 2)), zorder=1.5)
     line_x, line_y = trajectory(x, y)
-    if line_x.size <= 2 * DENSE:
+    if line_x.size <= 2 * STYLE.dense:
         axes.plot(line_x, line_y, color=COLOURS[0], linewidth=0.9, solid_joinstyle="round", zorder=2)
     else:  # too many points for a vector file to open, or for a line to be drawn in a second
-        picture = np.zeros((CELLS, CELLS, 4))
+        picture = np.zeros((STYLE.cells, STYLE.cells, 4))
         picture[ink(x, y, *limits)] = to_rgba(COLOURS[0])
         axes.imshow(picture, extent=(*limits, *limits), origin="lower", interpolation="nearest", zorder=2)
     dress(axes, labelled("desired", shown), labelled("actual", shown))

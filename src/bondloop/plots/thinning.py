@@ -6,21 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.assess.samples import LARGEST
+from bondloop.plots.page import STYLE
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COLUMNS = 1500
-"""More than the dots across any figure here (7 in at 200 dpi is 1400)."""
-DENSE = 20_000
-"""Points up to which a trajectory is drawn as it is."""
-CELLS = 600
-"""Cells along each side of the plane in which a trajectory's repeated pieces are found: a dot each."""
-LARGEST = 1e150
-"""Beyond this a value is drawn as a gap: its square overflows inside the drawing."""
-
 
 def envelope(
-    x: NDArray[np.float64], y: NDArray[np.float64], columns: int = COLUMNS
+    x: NDArray[np.float64], y: NDArray[np.float64], columns: int = STYLE.stretches
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return first, lowest, highest and last sample of each of `columns` stretches, in order.
 
@@ -82,19 +76,19 @@ def trajectory(
     (True, 1.0)
     """
     x, y = drawable(x), drawable(y)
-    if x.size <= DENSE:
+    if x.size <= STYLE.dense:
         return x, y
     sound = np.isfinite(x) & np.isfinite(y)
     if not sound.any():
         return x[:0], y[:0]
-    cell = np.where(sound, _cells(x, sound) * (CELLS + 1) + _cells(y, sound), -1)
+    cell = np.where(sound, _cells(x, sound) * (STYLE.cells + 1) + _cells(y, sound), -1)
     # Samples that stay in a cell add nothing; then each step between two cells is kept the first time.
     extreme = np.zeros(x.size, dtype=bool)
     for values in (x, y):
         extreme[[np.where(sound, values, np.inf).argmin(), np.where(sound, values, -np.inf).argmax()]] = True
     moved = np.concatenate(([True], cell[1:] != cell[:-1])) | extreme
     x, y, cell, extreme = x[moved], y[moved], cell[moved], extreme[moved]
-    step = cell[:-1] * (CELLS + 1) ** 2 + cell[1:]
+    step = cell[:-1] * (STYLE.cells + 1) ** 2 + cell[1:]
     new = np.zeros(step.size, dtype=bool)
     new[np.unique(step, return_index=True)[1]] = True
     new |= extreme[1:]
@@ -118,14 +112,14 @@ def ink(x: NDArray[np.float64], y: NDArray[np.float64], low: float, high: float)
     >>> int(cells[:, 300].sum()), bool(cells[300].all())
     (3, True)
     """
-    column, row = ((drawable(values) - low) * ((CELLS - 1) / (high - low)) for values in (x, y))
+    column, row = ((drawable(values) - low) * ((STYLE.cells - 1) / (high - low)) for values in (x, y))
     across, up = np.diff(column), np.diff(row)
     steps = np.ceil(np.maximum(np.abs(across), np.abs(up))) + 1
     sound = np.flatnonzero(np.isfinite(steps))
     order = sound[np.argsort(-steps[sound], kind="stable")]  # the longest pieces first
     steps = steps[order]
     column, row, across, up = column[order], row[order], across[order] / steps, up[order] / steps
-    cells = np.zeros((CELLS + 2, CELLS + 2), dtype=bool)
+    cells = np.zeros((STYLE.cells + 2, STYLE.cells + 2), dtype=bool)
     longest = int(steps[0]) if steps.size else 0
     for step in range(longest + 1):
         here = slice(0, int(np.searchsorted(-steps, -step, "right")))
@@ -146,5 +140,5 @@ def drawable(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _cells(values: NDArray[np.float64], sound: NDArray[np.bool_]) -> NDArray[np.int64]:
     low, high = float(values[sound].min()), float(values[sound].max())
-    place = (np.where(sound, values, low) - low) * (CELLS / (high - low) if high > low else 0.0)
+    place = (np.where(sound, values, low) - low) * (STYLE.cells / (high - low) if high > low else 0.0)
     return place.astype(np.int64)

@@ -19,7 +19,6 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +31,13 @@ from bondloop.realtime.telemetry.event_log import EventLog
 from bondloop.realtime.telemetry.protocol import STATES
 from bondloop.realtime.telemetry.ring import Ring, Status
 from bondloop.realtime.telemetry.segment import is_alive, read_words
-from bondloop.records.event_table import COLUMNS
+from bondloop.records.columns import EVENT_COLUMNS
 from bondloop.records.growing import GrowingRun
 from bondloop.safety.causes import Cause, cause_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from bondloop.realtime.telemetry.snapshot import Event
@@ -258,7 +259,7 @@ class Recorder:
         self.file.events.append(
             [
                 {
-                    **{name: getattr(event, name) for name in COLUMNS if name != "time"},
+                    **{name: getattr(event, name) for name in EVENT_COLUMNS if name != "time"},
                     "time": math.nan if origin is None else (event.cycle - origin) * self.period,
                 }
                 for event in here

@@ -132,7 +132,7 @@ def timing(cycles: Mapping[str, NDArray[Any]], period: float) -> dict[str, Any]:
     Parameters
     ----------
     cycles
-        From `bondloop.records.hdf5.read_cycles`.
+        From `bondloop.records.read_cycles`.
     period
         Seconds between ticks.
 

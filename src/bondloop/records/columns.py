@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,35 +10,38 @@ import numpy as np
 from bondloop.containers import LARGEST, dataset_checked, dataset_values, own_item
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import Meaning
+from bondloop.records.policy import STORAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     import h5py
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
 __all__ = [
-    "LARGE",
+    "EVENT_COLUMNS",
     "Columns",
     "describe_columns",
     "fixed_texts",
     "options_for",
     "read_columns",
+    "row_of_numbers",
     "take_meaning",
+    "text_of",
     "write_columns",
 ]
 
 Columns = tuple[dict[str, "NDArray[np.float64]"], dict[str, str], dict[str, Meaning]]
 """Numbers, units and meanings of channels, by name."""
 
-LARGE = 65536
-"""Samples from which the table is compressed; below, half a megabyte a channel is not worth the time."""
-CELLS = 2**20
-"""Numbers that are moved at once: a copy of the whole table is never made."""
-MOST = 100_000
-"""Columns that are read."""
-TEXT = 2**26
-"""Bytes of all names, of all units or of all meanings that are read."""
+EVENT_COLUMNS = {
+    "time": "<f8", "time_ns": "<i8", "step": "<i8", "kind": "S16", "name": "S128", "before": "<f8",
+    "value": "<f8", "who": "S32", "refused": "S96",
+}  # fmt: skip
+"""Of the table: seconds of the run and instant of the monotonic clock, the first tick for which it holds,
+what happened to what, the value before and after, who did it, and why it was refused."""
 
 
 def describe_columns(file: h5py.File, units: Mapping[str, str], meanings: Mapping[str, Meaning]) -> None:
@@ -87,7 +89,7 @@ def write_columns(file: h5py.File, record: Record) -> None:
     describe_columns(file, record.units, record.meanings)
     rows, columns = len(record), list(record.channels.values())
     shape = (rows, len(columns))
-    if rows < LARGE or not columns:
+    if rows < STORAGE.compressed_from or not columns:
         table = file.create_dataset("channels", shape, "<f8")
         for some in _blocks(rows, len(columns)):
             table[some] = np.column_stack([values[some] for values in columns]) if columns else 0.0
@@ -95,8 +97,9 @@ def write_columns(file: h5py.File, record: Record) -> None:
     # A chunk is a piece of one column: one channel is read alone, and like numbers compress best.
     table = file.create_dataset("channels", shape, "<f8", **options_for(rows, 1))
     for number, values in enumerate(columns):
-        for first in range(0, rows, LARGE):
-            table[first : first + LARGE, number] = values[first : first + LARGE]
+        for first in range(0, rows, STORAGE.compressed_from):
+            some = slice(first, first + STORAGE.compressed_from)
+            table[some, number] = values[some]
 
 
 def options_for(rows: int, *width: int) -> dict[str, object]:
@@ -109,14 +112,15 @@ def options_for(rows: int, *width: int) -> dict[str, object]:
     *width
         Columns of a chunk, where it has columns.
     """
-    if rows < LARGE:
+    if rows < STORAGE.compressed_from:
         return {}
+    chunks = (STORAGE.compressed_from, *width)
     # gzip 1 with shuffle: smaller than lzf and about as fast; and MATLAB can read it, unlike lzf.
-    return {"chunks": (LARGE, *width), "shuffle": True, "compression": "gzip", "compression_opts": 1}
+    return {"chunks": chunks, "shuffle": True, "compression": "gzip", "compression_opts": 1}
 
 
 def _blocks(rows: int, width: int, multiple: int = 1) -> Iterator[slice]:
-    step = max(1, CELLS // max(width, 1) // multiple) * multiple
+    step = max(1, STORAGE.numbers_at_once // max(width, 1) // multiple) * multiple
     yield from (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
@@ -222,10 +226,10 @@ def _texts(file: h5py.File, name: str, faults: list[str]) -> list[str]:
     if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1 or dataset.dtype.kind != "S":
         faults.append(f"no dataset '{name}', a row of texts")
         return []
-    if dataset.size > MOST or dataset.nbytes > TEXT:
+    if dataset.size > STORAGE.most_columns or dataset.nbytes > STORAGE.most_text:
         faults.append(
             f"dataset '{name}' claims {dataset.size:,} texts of {dataset.dtype.itemsize:,} bytes; at most "
-            f"{MOST:,}, and {TEXT:,} bytes, are read"
+            f"{STORAGE.most_columns:,}, and {STORAGE.most_text:,} bytes, are read"
         )
         return []
     try:
@@ -253,3 +257,54 @@ def take_meaning(text: str | None, name: str, meanings: dict[str, Meaning], faul
         meanings[name] = Meaning.from_description(json.loads(text))
     except (ValueError, TypeError, AttributeError, RecursionError, InputError) as error:
         faults.append(f"channel '{name}' has no readable 'meaning' ({error})")
+
+
+def row_of_numbers(
+    group: h5py.Group, name: str, rows: int | None, size: int | None, faults: list[str], first: int = 0
+) -> NDArray[np.float64] | None:
+    """Return a dataset of one dimension; None, and a fault more, where that cannot be.
+
+    Parameters
+    ----------
+    group, name
+        Where it is.
+    rows
+        How many numbers are complete; None where all are.
+    size
+        How many there must be; None where any number will do.
+    faults
+        To which is added.
+    first
+        Number of the first that is read.
+    """
+    import h5py
+
+    dataset = own_item(group, name)
+    if not isinstance(dataset, h5py.Dataset):
+        faults.append(f"no dataset '{name}'")
+        return None
+    if dataset.ndim != 1 or dataset.dtype.kind not in "fiu":
+        faults.append(
+            f"dataset '{name}' is {dataset.dtype} of shape {dataset.shape}; a row of numbers is needed"
+        )
+        return None
+    try:
+        values = np.asarray(dataset_values(dataset, rows, first), dtype=np.float64)
+    except (OSError, InputError) as error:
+        faults.append(f"dataset '{name}' cannot be read ({error})")
+        return None
+    if size is not None and values.size != size:
+        faults.append(f"dataset '{name}' has {values.size} samples; time has {size}")
+        return None
+    return values
+
+
+def text_of(value: object) -> str | None:
+    """Return what an attribute or a dataset says, if it is text.
+
+    >>> text_of(b"m/s"), text_of("m/s"), text_of(3)
+    ('m/s', 'm/s', None)
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else None

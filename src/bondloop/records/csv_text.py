@@ -1,10 +1,9 @@
-"""Records as tables of text: ``time [s],m3.v.flow [m/s],...``."""
+"""Records as tables of text, ``time [s],m3.v.flow [m/s],...``: what channels are, their names tell."""
 
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Sequence
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,26 +13,92 @@ from bondloop.measurements.faults import refuse
 from bondloop.measurements.headings import heading
 from bondloop.measurements.text_cells import number_in
 from bondloop.measurements.text_table import read_table
-from bondloop.records.old_names import meanings_from_names
+from bondloop.program.quantity import Meaning, Role
+from bondloop.records.content import Content
 from bondloop.records.replacing import replacing
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
-__all__ = ["named_columns", "read_csv", "write_csv"]
-
-CELLS = 2**16
-"""Numbers that are written at once."""
+__all__ = ["meanings_from_names", "named_columns", "read_csv", "write_csv"]
 
 
-def write_csv(record: Record, path: str | os.PathLike[str]) -> None:
+_KINDS = {
+    "displacement": "displacement", "velocity": "flow", "force": "effort", "power": "power",
+    "flow": "flow", "effort": "effort", "momentum": "momentum",
+}  # fmt: skip
+_ROLES = {
+    "desired": Role.DESIRED,
+    "actual": Role.ACTUAL,
+    "measured": Role.MEASURED,
+    "synchronisation": Role.ERROR,
+    "error": Role.ERROR,
+}
+_INTERFACE = re.compile(
+    r"(?:(desired|actual|measured|synchronisation|error|reference)\.)?(displacement|velocity|force)(?:\[(\d+)\])?"
+)
+_COMMAND = re.compile(r"command(?:\[(\d+)\])?")
+_BEFORE = ("desired.", "", "numerical.", "rig.specimen.")
+"""What stood before the name of a channel with which the reference was compared."""
+
+
+def meanings_from_names(units: Mapping[str, str]) -> dict[str, Meaning]:
+    """Return what channels are, as far as their names say.
+
+    Parameters
+    ----------
+    units
+        Of all channels by name.
+
+    Examples
+    --------
+    >>> meanings = meanings_from_names({"desired.velocity[1]": "m/s", "controller.K[0]": ""})
+    >>> meanings["desired.velocity[1]"]
+    Meaning(role=<Role.DESIRED: 'desired'>, quantity='velocity', kind='flow', interface=1, counterpart='')
+    >>> meanings["controller.K[0]"].role
+    <Role.GAIN: 'gain'>
+    """
+    several = any(name.endswith("[1]") and _INTERFACE.fullmatch(name) for name in units)
+    return {name: _meaning(name, units, 0 if not several else None) for name in units}
+
+
+def _meaning(name: str, units: Mapping[str, str], only: int | None) -> Meaning:
+    last = re.sub(r"\[\d+\]$", "", name.rpartition(".")[2])
+    kind = _KINDS.get(last, "")
+    at_interface, command = _INTERFACE.fullmatch(name), _COMMAND.fullmatch(name)
+    found = at_interface or command
+    index = None if found is None else found.groups()[-1]
+    number = (only if index is None else int(index)) if found is not None else None
+    if command is not None:
+        return Meaning(Role.COMMAND, interface=number)
+    if at_interface is not None and at_interface[1] != "reference" and (at_interface[1] or last == "force"):
+        return Meaning(_ROLES.get(at_interface[1], Role.ACTUAL), last, kind, number)
+    if name.startswith("reference."):
+        rest = name.removeprefix("reference.")
+        ours = (start + rest for start in _BEFORE)
+        pair = next((n for n in ours if n in units and units[n] == units[name]), "")
+        return Meaning(Role.REFERENCE, "", kind, number, pair)
+    starts = {
+        "controller.K": Role.GAIN,
+        "switch.": Role.SAFETY,
+        "interlock.": Role.SAFETY,
+        "excitation.": Role.EXCITATION,
+    }
+    role = next((r for start, r in starts.items() if name.startswith(start)), Role.OTHER)
+    return Meaning(role, "", kind)
+
+
+def write_csv(record: Record, path: str | os.PathLike[str], numbers_at_once: int = 2**16) -> None:
     """Write a record as CSV; numbers are the shortest that read back to the same float64."""
     header = ["time [s]", *(_heading(name, record.units[name]) for name in record.channels)]
     columns = [record.time, *record.channels.values()]
-    step = max(1, CELLS // len(columns))
+    step = max(1, numbers_at_once // len(columns))
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerow(header)
         for first in range(0, len(record), step):
@@ -43,14 +108,12 @@ def write_csv(record: Record, path: str | os.PathLike[str]) -> None:
             file.write(str(rows)[2:-2].replace("], [", "\n").replace(", ", ",") + "\n")
 
 
-def read_csv(path: str | os.PathLike[str]) -> Record:
+def read_csv(path: str | os.PathLike[str]) -> Content:
     """Read a table: a header of ``name [unit]``, time in the first column; commas, semicolons or tabs.
 
     An empty cell is NaN, a line that begins with ``#`` or ``%`` a comment. A time in another unit
     (``time [ms]``) is converted to seconds. Every line that cannot be read is reported.
     """
-    from bondloop.records.record import Record
-
     names, units, table = named_columns(path)
     try:
         factor = quantity(f"1 {units[0]}") if units[0] else 1.0
@@ -58,7 +121,7 @@ def read_csv(path: str | os.PathLike[str]) -> Record:
         channels = dict(zip(names[1:], table[1:], strict=True))
         given = dict(zip(names[1:], units[1:], strict=True))
         meanings = meanings_from_names(given)
-        return Record(time, channels, given, attributes={"source": str(path)}, meanings=meanings)
+        return Content(time, channels, given, {}, {"source": str(path)}, meanings)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.records.columns import describe_columns, fixed_texts
-from bondloop.records.committed_rows import CommittedRows
-from bondloop.records.event_table import EventTable
+from bondloop.records.columns import EVENT_COLUMNS, describe_columns, fixed_texts
 from bondloop.records.hdf5 import FORMAT, SCHEMA
+from bondloop.records.policy import STORAGE
 from bondloop.records.replacing import appearing
 
 if TYPE_CHECKING:
@@ -27,17 +26,79 @@ if TYPE_CHECKING:
 
     from bondloop.program.quantity import Meaning
 
-__all__ = ["GrowingRun"]
+__all__ = ["CommittedRows", "EventTable", "GrowingRun"]
 
-ROOM = 65536
-"""Bytes for the attributes, which are written again at the end: nothing can be added to the file then."""
-CACHE = 0
-"""Bytes of chunks that HDF5 keeps in memory for each dataset. Rows are appended and never seen again; left to
-itself it keeps 1 MB of them (8 MB since 2.0), taken little by little, which looks like a leak for an hour."""
-SHORTEST, LONGEST = 128, 4096
-"""Rows in a chunk."""
-WIDTH = 64
-"""Columns in a chunk: a write touches one chunk for so many channels, and to read one is to read so many."""
+
+class CommittedRows:
+    """A table that grows, with the number of its rows that count in the file.
+
+    Parameters
+    ----------
+    group
+        Of the file; it gets the number as ``committed``.
+
+    Attributes
+    ----------
+    rows, rows_committed
+        How many were written, and how many of them count.
+    """
+
+    def __init__(self, group: h5py.Group) -> None:
+        self._committed = group.create_dataset("committed", data=np.int64(0))
+        self.rows = self.rows_committed = 0
+
+    @property
+    def pending(self) -> bool:
+        """Whether rows wait to be committed."""
+        return self.rows > self.rows_committed
+
+    def commit(self) -> None:
+        """Let the rows count, which the file holds by now."""
+        if self.pending:
+            self._committed[()] = self.rows
+            self._committed.flush()
+            self.rows_committed = self.rows
+
+
+class EventTable(CommittedRows):
+    """The group ``/events`` of a run file that is being written.
+
+    Parameters
+    ----------
+    group
+        Empty, of a file that is not in the mode for several readers yet.
+
+    Attributes
+    ----------
+    left_out
+        Events that came when the table was full.
+    """
+
+    def __init__(self, group: h5py.Group) -> None:
+        self._columns = {
+            name: group.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(STORAGE.event_chunk,))
+            for name, kind in EVENT_COLUMNS.items()
+        }
+        self._columns["time"].attrs["unit"] = "s"
+        super().__init__(group)
+        self.left_out = 0
+
+    def append(self, events: Sequence[Mapping[str, object]]) -> None:
+        """Append events, each with a value for every column; they count from the next commit on."""
+        kept = events[: max(0, STORAGE.most_events - self.rows)]
+        self.left_out += len(events) - len(kept)
+        if not kept:
+            return
+        end = self.rows + len(kept)
+        for name, dataset in self._columns.items():
+            dataset.resize((end,))
+            dataset[self.rows : end] = _column([event[name] for event in kept], EVENT_COLUMNS[name])
+        self.rows = end
+
+
+def _column(values: Sequence[object], kind: str) -> NDArray[Any]:
+    texts = [v.encode()[: np.dtype(kind).itemsize] if isinstance(v, str) else v for v in values]
+    return np.array(texts, dtype=kind)
 
 
 class GrowingRun:
@@ -99,7 +160,7 @@ class GrowingRun:
             try:
                 # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
                 self._file = file = h5py.File(
-                    temporary, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=CACHE
+                    temporary, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=STORAGE.cache
                 )
             except OSError as error:
                 raise InputError(f"cannot write {path}: {error.strerror or error}") from error
@@ -125,7 +186,7 @@ class GrowingRun:
         file.attrs["schema"] = SCHEMA
         file.attrs["status"] = _status(given)
         describe_columns(file, units, meanings)
-        chunk = int(np.clip(0.5 * rate, SHORTEST, LONGEST))
+        chunk = int(np.clip(0.5 * rate, STORAGE.shortest_chunk, STORAGE.longest_chunk))
         self._parts = {
             name: _Part(file if name == "/" else file.create_group(name), len(units), cycle, chunk)
             for name in ("/", "/retreat")
@@ -136,7 +197,7 @@ class GrowingRun:
                 part.cycle[name].attrs["words"] = json.dumps({str(n): word for n, word in meant.items()})
         file["description"] = fixed_texts([json.dumps(dict(description))])[0]
         text = json.dumps(dict(given)).encode()
-        self._room = max(ROOM, 2 * len(text))
+        self._room = max(STORAGE.attribute_room, 2 * len(text))
         self._attributes = file.create_dataset("attributes", data=np.array(text, dtype=f"S{self._room}"))
         file.swmr_mode = True
 
@@ -222,7 +283,7 @@ class _Part(CommittedRows):
                 name,
                 shape=(0, *columns),
                 maxshape=(None, *columns),
-                chunks=(chunk, *(min(n, WIDTH) for n in columns)),
+                chunks=(chunk, *(min(n, STORAGE.chunk_width) for n in columns)),
                 dtype=kind,
                 fillvalue=np.nan if kind == "<f8" else 0,
             )
@@ -256,8 +317,10 @@ class _Part(CommittedRows):
             width = self._channels.shape[1]
             self._channels.id.set_extent((end, width))
             table = h5s.create_simple((end, width))
-            for left in range(0, width, WIDTH):  # one chunk's columns at once, so that one write does
-                columns = np.ascontiguousarray(values[:, left : left + WIDTH], dtype="<f8")
+            for left in range(
+                0, width, STORAGE.chunk_width
+            ):  # one chunk's columns at once, so that one write does
+                columns = np.ascontiguousarray(values[:, left : left + STORAGE.chunk_width], dtype="<f8")
                 table.select_hyperslab((begin, left), columns.shape)
                 self._channels.id.write(h5s.create_simple(columns.shape), table, columns)
         for name, dataset in self.cycle.items():

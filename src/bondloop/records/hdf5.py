@@ -22,15 +22,11 @@ MATLAB counts from 1 and turns the table on its side, with a row for each channe
     names = deblank(string(h5read("run.h5", "/channel_names")));
     k = find(names == "m3.v.flow");
     x = h5read("run.h5", "/channels", [k 1], [1 Inf]);
-
-Schema 1, which is still read, had a dataset for each channel (`bondloop.records.old_layout`).
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,19 +36,29 @@ import numpy as np
 from bondloop.containers import dataset_values, own_item, own_items, readable
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
-from bondloop.records.columns import fixed_texts, options_for, read_columns, write_columns
-from bondloop.records.event_table import COLUMNS
-from bondloop.records.old_layout import read_separate, row_of_numbers, text_of
-from bondloop.records.old_names import meanings_from_names
+from bondloop.records.columns import (
+    EVENT_COLUMNS,
+    fixed_texts,
+    options_for,
+    read_columns,
+    row_of_numbers,
+    text_of,
+    write_columns,
+)
+from bondloop.records.content import Content
 from bondloop.records.replacing import replacing
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
     import h5py
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
-__all__ = ["FORMAT", "read_cycles", "read_events", "read_run", "write_run"]
+__all__ = ["FORMAT", "amend_run", "read_content", "read_cycles", "read_events", "write_run"]
+
 
 FORMAT = "bondloop run"
 SCHEMA = 2
@@ -74,12 +80,12 @@ def write_run(record: Record, path: str | os.PathLike[str]) -> None:
         file["attributes"] = fixed_texts([json.dumps(record.attributes)])[0]
 
 
-def read_run(
+def read_content(
     path: str | os.PathLike[str],
     channels: list[str] | None = None,
     part: str = "/",
     rows: tuple[int, int] | None = None,
-) -> Record:
+) -> Content:
     """Read a run file; every fault of a bad one is in the one error.
 
     A file that is still being written, or whose writer was killed, is read as far as it is complete.
@@ -143,7 +149,7 @@ def read_events(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         if not isinstance(group, h5py.Group):
             return {}
         rows = _committed(group)
-        found = {name: own_item(group, name) for name in COLUMNS}
+        found = {name: own_item(group, name) for name in EVENT_COLUMNS}
         tables = {n: dataset_values(d, rows) for n, d in found.items() if isinstance(d, h5py.Dataset)}
         return {
             n: np.char.decode(x, errors="replace") if x.dtype.kind == "S" else x for n, x in tables.items()
@@ -176,19 +182,17 @@ def _committed(group: h5py.Group) -> int | None:
 
 def _read(
     file: h5py.File, path: str, wanted: list[str] | None, part: str, rows: tuple[int, int] | None = None
-) -> Record:
+) -> Content:
     import h5py
-
-    from bondloop.records.record import Record
 
     if text_of(file.attrs.get("format")) != FORMAT:
         raise InputError(f"{path} is an HDF5 file but no run of bondloop (no attribute format = '{FORMAT}')")
     schema = file.attrs.get("schema")
-    if not isinstance(schema, int | np.integer) or schema < 1:
-        raise InputError(f"{path}: the attribute 'schema' is {schema!r}; a number from 1 was expected")
+    if not isinstance(schema, int | np.integer) or schema < SCHEMA:
+        raise InputError(f"{path}: the attribute 'schema' is {schema!r}; {SCHEMA} was expected")
     if schema > SCHEMA:
         raise InputError(
-            f"{path} was written by a newer bondloop (schema {schema}; this one reads up to {SCHEMA}); "
+            f"{path} was written by a newer bondloop (schema {schema}; this one reads {SCHEMA}); "
             "upgrade bondloop"
         )
     base = own_item(file, part)
@@ -202,18 +206,11 @@ def _read(
     time = row_of_numbers(base, "time", last, None, faults, first)
     description, attributes = _json(file, "description", faults), _json(file, "attributes", faults)
     size = None if time is None else time.size
-    if schema == 1:
-        columns = read_separate(base, last, size, wanted, faults, first)
-    else:
-        columns = read_columns(file, base, last is None, size, wanted, faults, first)
+    arrays, units, meanings = read_columns(file, base, last is None, size, wanted, faults, first)
     refuse(path, faults)
     if time is None:  # pragma: no cover - a missing time is a fault, refused above
         raise InputError(f"{path}: no time")
-    arrays, units, meanings = columns
-    try:
-        return Record(time, arrays, units, description, attributes, meanings or meanings_from_names(units))
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return Content(time, arrays, units, description, attributes, meanings)
 
 
 def _json(file: h5py.File, name: str, faults: list[str]) -> dict[str, Any]:
@@ -232,3 +229,36 @@ def _json(file: h5py.File, name: str, faults: list[str]) -> dict[str, Any]:
         faults.append(f"dataset '{name}' holds a JSON {type(value).__name__}; an object was expected")
         return {}
     return value
+
+
+def amend_run(path: str | os.PathLike[str], more: Mapping[str, object]) -> None:
+    """Add attributes to a run file that nobody writes any more, or replace them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    more
+        Attributes, by name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from bondloop.records import Record
+    >>> from bondloop.records.hdf5 import write_run
+    >>> path = Path(tempfile.mkdtemp()) / "run.h5"
+    >>> write_run(Record(np.zeros(1), {"x": np.zeros(1)}, {"x": "m"}, {}, {"status": "completed"}), path)
+    >>> amend_run(path, {"status": "stopped", "message": "the rig did not get there"})
+    >>> read_content(path).attributes
+    {'status': 'stopped', 'message': 'the rig did not get there'}
+    """
+    import h5py
+
+    attributes = {**read_content(path, []).attributes, **more}
+    with h5py.File(path, "r+") as file:
+        del file["attributes"]
+        file["attributes"] = fixed_texts([json.dumps(attributes)])[0]
+        if "status" in more:
+            file.attrs["status"] = str(more["status"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,15 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.measurements.reader_process import ask, numbers_of
 from bondloop.program.quantity import Meaning
-from bondloop.records.hdf5 import read_cycles, read_events, read_run
+from bondloop.records.content import Content
+from bondloop.records.hdf5 import read_content, read_cycles, read_events
+from bondloop.records.policy import STORAGE
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
-    from bondloop.records.record import Record
 
 __all__ = ["LoopLog", "log_parts", "read_isolated", "read_log", "run_parts"]
 
@@ -24,11 +26,9 @@ LoopLog = tuple[dict[str, "NDArray[np.float64]"], list[dict[str, Any]]]
 """Durations of each cycle in s, ``wake`` and ``busy``; and the events, oldest first."""
 
 CLOCK = ("wake", "busy")
-MOST = 5000
-"""Events that are read; a loop keeps the last thousand between two looks of its recorder."""
 
 
-def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = None) -> Record:
+def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = None) -> Content:
     """Read a run file in another process.
 
     Parameters
@@ -41,16 +41,14 @@ def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = Non
     Raises
     ------
     InputError
-        As for `read_run`, and where the other process crashed or took too long.
+        As for `read_content`, and where the other process crashed or took too long.
     """
-    from bondloop.records.record import Record
-
     answer, body = ask("bondloop.records.isolated:run_parts", _expected(path), ["h5py"], channels=channels)
     names, size = list(answer["units"]), int(answer["size"])
     time, *columns = numbers_of(body, size * (len(names) + 1), Path(path)).reshape(len(names) + 1, size)
     meanings = {n: Meaning.from_description(d) for n, d in answer["meanings"].items()}
     values = dict(zip(names, columns, strict=True))
-    return Record(time, values, answer["units"], answer["description"], answer["attributes"], meanings)
+    return Content(time, values, answer["units"], answer["description"], answer["attributes"], meanings)
 
 
 def run_parts(path: Path, channels: list[str] | None) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
@@ -63,14 +61,14 @@ def run_parts(path: Path, channels: list[str] | None) -> tuple[dict[str, object]
     channels
         Only these; all if not given.
     """
-    record = read_run(path, channels)
+    content = read_content(path, channels)
     return {
-        "size": record.time.size,
-        "units": dict(record.units),
-        "meanings": {name: meaning.describe() for name, meaning in record.meanings.items()},
-        "description": record.description,
-        "attributes": record.attributes,
-    }, [np.asarray(values, "<f8") for values in (record.time, *record.channels.values())]
+        "size": content.time.size,
+        "units": dict(content.units),
+        "meanings": {name: meaning.describe() for name, meaning in content.meanings.items()},
+        "description": content.description,
+        "attributes": content.attributes,
+    }, [np.asarray(values, "<f8") for values in (content.time, *content.channels.values())]
 
 
 def read_log(path: str | os.PathLike[str]) -> LoopLog:
@@ -106,7 +104,7 @@ def log_parts(path: Path) -> tuple[dict[str, object], list[NDArray[np.float64]]]
     columns = [1e-9 * np.asarray(cycles.get(f"{word}_ns", []), dtype="<f8") for word in CLOCK]
     events = read_events(path)
     rows = min((len(column) for column in events.values()), default=0)
-    first = max(0, rows - MOST)
+    first = max(0, rows - STORAGE.events_read)
     told = [{name: _plain(column[i]) for name, column in events.items()} for i in range(first, rows)]
     return {"size": columns[0].size, "events": told}, columns
 

@@ -15,14 +15,14 @@ from bondloop.data.ranges import instant
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
 from bondloop.program.quantity import Meaning, Role, channels_of
+from bondloop.records.tolerances import EVEN_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Record"]
+    from bondloop.records.content import Content
 
-UNEVEN = 0.01
-"""How far, in sample periods, a time may stand from an even grid before the record has no one period."""
+__all__ = ["Record", "read_run"]
 
 
 class _OnDemand:
@@ -167,7 +167,7 @@ class Record:
             raise InputError(f"a record of {len(self)} samples has no sample period; at least 2 are needed")
         period = float(self.time[-1] - self.time[0]) / (len(self) - 1)
         stray = np.abs(self.time - self.time[0] - period * np.arange(len(self)))
-        if stray.max() > UNEVEN * period:
+        if stray.max() > EVEN_TIME * period:
             at = int(np.argmax(stray))
             raise InputError(
                 f"the samples are uneven: t = {self.time[at]:g} s stands {stray[at]:.3g} s off a grid of "
@@ -224,7 +224,7 @@ class Record:
             an extra), which hold time, channels and units; any other, such as ``.h5``, a run file, which
             holds everything.
         """
-        from bondloop.records.saving import writer_for
+        from bondloop.records.export import writer_for
 
         writer_for(path)(self, path)
 
@@ -244,10 +244,11 @@ class Record:
             Whether another process reads it, with bounded time and memory: for files from strangers, since
             some damaged ones make the HDF5 library crash or never end. It takes half a second more.
         """
-        from bondloop.records.hdf5 import read_run
+        if not isolated:
+            return read_run(path, channels)
         from bondloop.records.isolated import read_isolated
 
-        return (read_isolated if isolated else read_run)(path, channels)
+        return _record(path, read_isolated(path, channels))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write time and channels as text: one header line with names and units, every digit kept.
@@ -273,19 +274,53 @@ class Record:
         """
         from bondloop.records.csv_text import read_csv
 
-        return read_csv(path)
+        return _record(path, read_csv(path))
 
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MATLAB file, with the table ``channel_names`` from MATLAB names to path names and units."""
-        from bondloop.records.mat import write_mat
+        from bondloop.records.export import write_mat
 
         write_mat(self, path)
 
     def to_xarray(self) -> Any:
         """Return an ``xarray.Dataset`` over ``time``; needs ``pip install 'bondloop[xarray]'``."""
-        from bondloop.records.xarray_view import to_dataset
+        from bondloop.records.export import to_dataset
 
         return to_dataset(self)
+
+
+def read_run(
+    path: str | os.PathLike[str],
+    channels: list[str] | None = None,
+    part: str = "/",
+    rows: tuple[int, int] | None = None,
+) -> Record:
+    """Read a run file or a part of it; every fault of a bad one is in the one error.
+
+    A file that is still being written, or whose writer was killed, is read as far as it is complete.
+
+    Parameters
+    ----------
+    path
+        The file.
+    channels
+        Only these; all if not given.
+    part
+        ``"/retreat"``: the cycles in which the executive, not the test's tick, commanded the rig.
+    rows
+        Only the samples from the first of these numbers to before the second, counted from 0: a long run need
+        not fit into memory. All if not given.
+    """
+    from bondloop.records.hdf5 import read_content
+
+    return _record(path, read_content(path, channels, part, rows))
+
+
+def _record(path: str | os.PathLike[str], content: Content) -> Record:
+    try:
+        return Record(*content)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _samples(what: str, values: object, size: int | None, faults: list[str]) -> NDArray[np.float64] | None:

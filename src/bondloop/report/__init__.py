@@ -8,8 +8,8 @@ True
 
 from __future__ import annotations
 
-from bondloop.report.citing import cite
 from bondloop.report.document import write_report
+from bondloop.report.literature import cite
 from bondloop.report.playing import write_play
 
 __all__ = ["cite", "write_play", "write_report"]

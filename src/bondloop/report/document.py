@@ -13,7 +13,7 @@ from bondloop.display.html import paragraph, section
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.report import sections
-from bondloop.report.told import Told, tell
+from bondloop.report.reported_run import ReportedRun, gather
 
 __all__ = ["write_report"]
 
@@ -56,8 +56,8 @@ def write_report(
     target = None if path is None else Path(path)
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"cannot write a report to '{target.name}'; end the name in .html")
-    told = [tell(run, number, given, check=check) for number, run in enumerate(given, 1)]
-    page = _page(told)
+    reported = [gather(run, number, given, check=check) for number, run in enumerate(given, 1)]
+    page = _page(reported)
     if target is not None:
         try:
             target.write_text(page, encoding="utf-8")
@@ -66,11 +66,11 @@ def write_report(
     return page
 
 
-def _page(told: Sequence[Told]) -> str:
-    names = list(dict.fromkeys(str(t.run.record.description.get("name") or "run") for t in told))
-    title = f"{', '.join(names)}: report" + (f" on {len(told)} runs" if len(told) > 1 else "")
-    style = files("bondloop.report").joinpath("style.css").read_text(encoding="utf-8")
-    body = "\n".join(part for part in _body(told) if part)
+def _page(reported: Sequence[ReportedRun]) -> str:
+    names = list(dict.fromkeys(str(t.run.record.description.get("name") or "run") for t in reported))
+    title = f"{', '.join(names)}: report" + (f" on {len(reported)} runs" if len(reported) > 1 else "")
+    style = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    body = "\n".join(part for part in _body(reported) if part)
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     head = [
         '<meta charset="utf-8">',
@@ -85,14 +85,14 @@ def _page(told: Sequence[Told]) -> str:
     return "\n".join([*before, *head, "</head>", "<body>", top, body, *after])
 
 
-def _body(told: Sequence[Told]) -> Iterator[str]:
-    several = len(told) > 1
-    yield section("In short", sections.short(told), "short")
+def _body(reported: Sequence[ReportedRun]) -> Iterator[str]:
+    several = len(reported) > 1
+    yield section("In short", sections.short(reported), "short")
     if several:
-        yield section("Side by side", sections.beside(told), "beside")
+        yield section("Side by side", sections.beside(reported), "beside")
     else:
-        yield section("Measures", sections.measures(told), "measures")
-    for t in told:
+        yield section("Measures", sections.measures(reported), "measures")
+    for t in reported:
         suffix = f", {t.name}" if several else ""
         tag = t.name.partition(":")[0] if several else ""
         yield section(f"What was tested{suffix}", sections.tested(t), f"tested{tag}")
@@ -101,4 +101,4 @@ def _body(told: Sequence[Told]) -> Iterator[str]:
         yield section(f"How it went{suffix}", sections.went(t), f"went{tag}")
         yield section(f"On the clock{suffix}", sections.clock(t), f"clock{tag}")
         yield section(f"To repeat it{suffix}", sections.repeat(t), f"repeat{tag}")
-    yield section("Literature", sections.literature(told), "literature")
+    yield section("Literature", sections.literature(reported), "literature")

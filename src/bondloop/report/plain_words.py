@@ -6,16 +6,285 @@ as Python writes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Protocol
+
+import numpy as np
 
 from bondloop.data.described import Parameter
 from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, plain
 from bondloop.data.ranges import Range
-from bondloop.report.number_words import in_unit, kind_words
-from bondloop.report.special_words import SPECIAL, several
+from bondloop.plots.axis_unit import pretty, scaled
+from bondloop.report.policy import EXTENT
 
-__all__ = ["told"]
+__all__ = ["SPECIAL", "in_unit", "in_words", "kind_words", "several", "short_numbers"]
+
+
+LONG_NUMBER = r"\d+\.\d{6,}(e[+-]?\d+)?"
+"""A number with more digits than anybody reads."""
+
+PERSONS = frozenset(
+    [
+        "baber",
+        "bouc",
+        "chen",
+        "coulomb",
+        "giuffre",
+        "jennings",
+        "kelvin",
+        "maxwell",
+        "menegotto",
+        "newmark",
+        "noori",
+        "osgood",
+        "pinto",
+        "rayleigh",
+        "ramberg",
+        "ricles",
+        "rosenbrock",
+        "smith",
+        "stribeck",
+        "timoshenko",
+        "voigt",
+        "wen",
+    ]
+)
+"""Words of names that are names of persons."""
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Write a value with its unit, in the multiple of it that makes the number short.
+
+    >>> in_unit(600e3, "N/m"), in_unit(0.0039677, "s"), in_unit(20e3, "kg"), in_unit(-1.4e-7, "m^2")
+    ('600 kN/m', '3.9677 ms', '20 t', '-0.14 mm²')
+    >>> in_unit(0.35, ""), in_unit(13618.0, "N/m"), in_unit(0.0, "m")
+    ('0.35', '13.618 kN/m', '0 m')
+    """
+    if not math.isfinite(value):
+        return f"{value} {unit}".strip()
+    if unit == "s" and 0 < abs(value) < 0.1:
+        factor, word = 1e3, "ms"
+    elif unit == "kg" and abs(value) >= 1e4:
+        factor, word = 1e-3, "t"
+    elif unit == "m^2" and 0 < abs(value) < 1e-2:
+        factor, word = 1e6, "mm²"
+    else:
+        factor, word = scaled(unit, [np.array([value])])
+        if abs(value * factor) >= 1e5:  # no prefix is large enough
+            factor, word = 1.0, pretty(unit)
+    return f"{float(f'{value * factor:.5g}'):.6g} {word}".strip()
+
+
+def kind_words(name: str) -> str:
+    """Return the name of a class or function as words; names of single letters and capitals stay.
+
+    >>> kind_words("MassSpringDamper"), kind_words("MRDamper"), kind_words("RK4"), kind_words("field_form")
+    ('mass-spring-damper', 'MR damper', 'RK4', 'field form')
+    >>> kind_words("mr-damper-building"), kind_words("my.py:OwnLaw"), kind_words("KelvinVoigt")
+    ('mr-damper-building', 'own law', 'Kelvin-Voigt')
+    """
+    last = name.rpartition(".py:")[2] or name
+    if last == "MassSpringDamper":  # the literature's hyphens
+        return "mass-spring-damper"
+    parts = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*[A-Z]*|\d+|-+", last.replace("_", " "))
+    if "-" in last or not parts:
+        return last
+    text = ""
+    for i, part in enumerate(parts):
+        person = part.lower() in PERSONS
+        joint = "-" if person and i and parts[i - 1].lower() in PERSONS else " " if i else ""
+        text += joint + (part.capitalize() if person else part if part.isupper() else part.lower())
+    return text
+
+
+def short_numbers(text: str) -> str:
+    """Return a text whose long numbers are shortened.
+
+    >>> short_numbers("[0.0036000000000000003]")
+    '[0.0036]'
+    """
+    return re.sub(LONG_NUMBER, lambda match: f"{float(match[0]):.6g}", text)
+
+
+class Tell(Protocol):
+    """Says what a description is of, with the unit of what a signal measures."""
+
+    def __call__(self, description: object, unit: str, *, inside: bool) -> str:
+        """Return the words."""
+
+
+Special = Callable[[Mapping[str, Any], str, Tell], str]
+
+
+def several(values: Sequence[Any], unit: str, tell: Tell) -> str:
+    """Return the entries of a list; equal numbers once, a matrix by its size."""
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if len(numbers) == len(values) > 1 and len(set(numbers)) == 1:
+        return f"{len(values)} times {in_unit(float(numbers[0]), unit)}"
+    if len(values) > 1 and all(isinstance(v, list) and len(v) == len(values[0]) for v in values):
+        return f"a matrix of {len(values)} by {len(values[0])}"
+    texts = [tell(v, unit, inside=True) for v in values[: EXTENT.listed]]
+    more = f", ... ({len(values)} in all)" if len(values) > EXTENT.listed else ""
+    return f"{', '.join(texts)}{more}"
+
+
+def _process(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+    """Say a process as its transfer function.
+
+    >>> in_words({"process": "Process", "numerator": [2.0], "denominator": [0.012, 1.0], "delay": 0.004})
+    'G(s) = 2 / (0.012 s + 1), delay 4 ms'
+    """
+    above, below = _polynomial(description["numerator"]), _polynomial(description["denominator"])
+    over = above if "+" not in above and " - " not in above else f"({above})"
+    delay = float(description.get("delay") or 0.0)
+    later = f", delay {in_unit(delay, 's')}" if delay else ""
+    return f"G(s) = {over}{'' if below == '1' else f' / ({below})'}{later}"
+
+
+def _polynomial(coefficients: Sequence[float]) -> str:
+    """Write a polynomial in s, the highest power first.
+
+    >>> _polynomial([1e-4, -0.02, 1.0]), _polynomial([0.0])
+    ('0.0001 s² - 0.02 s + 1', '0')
+    """
+    highest = len(coefficients) - 1
+    text = ""
+    for i, value in enumerate(map(float, coefficients)):
+        if value == 0.0:
+            continue
+        power = highest - i
+        letter = "" if power == 0 else "s" if power == 1 else f"s{str(power).translate(RAISED)}"
+        size = "" if letter and abs(value) == 1.0 else f"{abs(value):.5g}"
+        sign = (" - " if text else "-") if value < 0 else (" + " if text else "")
+        text += sign + " ".join(filter(None, (size, letter)))
+    return text or "0"
+
+
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _actuator(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+    return tell(description["process"], unit, inside=True)
+
+
+def _table(description: Mapping[str, Any], unit: str, _: Tell, factor: float = 1.0) -> str:
+    """Say how long a table is, and its largest value.
+
+    >>> in_words({"signal": "Table", "times": [0.0, 0.02, 0.04], "values": [0.0, -1.0, 0.5]}, "m/s^2")
+    'table of 3 values over 0.04 s, largest 1 m/s²'
+    """
+    times, values = description["times"], np.abs(np.array(description["values"], dtype=float)) * abs(factor)
+    length = float(times[-1]) - float(times[0])
+    most = in_unit(float(values.max()), unit or str(description.get("unit") or ""))
+    return f"table of {len(values):,} values over {length:.4g} s, largest {most}"
+
+
+def _recorded(description: Mapping[str, Any], unit: str, _tell: Tell) -> str:
+    samples, period = np.array(description["samples"], dtype=float), float(description["sample_period"])
+    scale, motion = float(description.get("scale", 1.0)), str(description.get("motion", "motion"))
+    own = {"acceleration": "m/s^2", "velocity": "m/s", "displacement": "m"}.get(motion, unit)
+    most = in_unit(float(np.abs(samples).max()) * abs(scale), own)
+    name = f" '{description['title']}'" if description.get("title") else ""
+    times = "" if scale == 1.0 else f", scaled by {scale:.5g}"
+    length = f"{len(samples):,} samples over {(len(samples) - 1) * period:.4g} s"
+    return f"recorded {motion}{name}: {length}{times}, largest {most}"
+
+
+def _scaled(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+    factor, of = float(description["factor"]), description["of"]
+    if isinstance(of, Mapping) and of.get("signal") == "Table":
+        return f"{_table(of, unit, tell, factor)}, after scaling by {factor:.5g}"
+    return f"{factor:.5g} times ({tell(of, '', inside=False)})"
+
+
+def _sum(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+    return " plus ".join(tell(term, unit, inside=True) for term in description["terms"])
+
+
+def _matrices(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+    """Say how many degrees of freedom matrices have, and which, and the masses on the diagonal.
+
+    >>> in_words(
+    ...     {"matrices": "Matrices", "M": [[2.0, 0.0], [0.0, 1.0]], "C": [], "K": [], "dofs": ["a", "b"]}
+    ... )
+    'mass, damping and stiffness matrices of 2 degrees of freedom (a, b), masses 2 kg, 1 kg'
+    """
+    mass, dofs = description["M"], description.get("dofs") or []
+    names = (
+        f" ({', '.join(map(str, dofs[: EXTENT.listed]))}{', ...' if len(dofs) > EXTENT.listed else ''})"
+        if dofs
+        else ""
+    )
+    masses = ", ".join(in_unit(float(row[i]), "kg") for i, row in enumerate(mass[: EXTENT.listed]))
+    count = f"{len(mass)} degree{'' if len(mass) == 1 else 's'} of freedom"
+    more = ", ..." if len(mass) > EXTENT.listed else ""
+    return f"mass, damping and stiffness matrices of {count}{names}, masses {masses}{more}"
+
+
+def _part_of(name: str) -> Special:
+    """Return how to say what is nothing but one thing that it holds."""
+    return lambda description, unit, tell: tell(description[name], unit, inside=False)
+
+
+def _model(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+    parts = description.get("parts") or {}
+    inner = [
+        f"{name}: {tell(part, unit, inside=True)}" for name, part in list(parts.items())[: EXTENT.listed]
+    ]
+    more = f"; ... ({len(parts)} parts)" if len(parts) > EXTENT.listed else ""
+    return f"{'; '.join(inner)}{more}" if inner else str(description.get("name") or "model")
+
+
+def _shear_building(description: Mapping[str, Any], _: str, tell: Tell) -> str:
+    """Say a shear building.
+
+    >>> in_words({"structure": "ShearBuilding", "masses": [2e4, 2e4], "stiffnesses": [1.2e7, 1e7]})
+    'shear building of 2 storeys: masses 2 times 20 t, stiffnesses 12 MN/m, 10 MN/m'
+    """
+    units = {"masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N"}
+    said = [
+        f"{name} {several(description[name], u, tell)}" for name, u in units.items() if description.get(name)
+    ]
+    if description.get("rayleigh"):
+        alpha, beta = description["rayleigh"]
+        said.append(f"Rayleigh damping {in_unit(alpha, '1/s')} and {in_unit(beta, 's')}")
+    count = len(description["masses"])
+    return f"shear building of {count} storey{'' if count == 1 else 's'}: {', '.join(said)}"
+
+
+def _structure(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+    """Say how many nodes and elements a structure has."""
+    elements = description["elements"]
+    one_by_one = elements.values() if isinstance(elements, Mapping) else elements
+    counts = Counter(kind_words(str(e.get("element", "element"))) for e in one_by_one)
+    said = [f"{n} of the kind {word}" for word, n in counts.items()]
+    return f"structure of {len(description['nodes'])} nodes, elements: {', '.join(said)}"
+
+
+SPECIAL: Mapping[str, Special] = {
+    "Process": _process,
+    "actuator": _actuator,
+    "Table": _table,
+    "Recorded": _recorded,
+    "Scaled": _scaled,
+    "Sum": _sum,
+    "Matrices": _matrices,
+    "from_matrices": _part_of("matrices"),
+    "from_structure": _part_of("structure"),
+    "from_model": _part_of("of"),
+    "field_form": _part_of("matrices"),
+    "network_form": _part_of("matrices"),
+    "ode_element": _part_of("law"),
+    "Model": _model,
+    "ShearBuilding": _shear_building,
+    "Structure": _structure,
+}
+"""How to say kinds whose arguments alone would not tell a reader much."""
+
 
 QUIET = frozenset({"rig"})
 """Families of whose arguments only those are told that are not the default ones."""
@@ -24,7 +293,7 @@ SIZES = frozenset({"amplitude", "bias", "level", "offset", "peak", "range", "rms
 """Numbers of a signal or an imperfection that measure what the signal does."""
 
 
-def told(description: object, unit: str = "", *, inside: bool = False) -> str:
+def in_words(description: object, unit: str = "", *, inside: bool = False) -> str:
     """Say in words what a description is of.
 
     Parameters
@@ -38,29 +307,29 @@ def told(description: object, unit: str = "", *, inside: bool = False) -> str:
 
     Examples
     --------
-    >>> told({"transfer": "MassSpringDamper", "m": 2.2, "c": 150.8, "k": 13618.0, "drive": "position"})
+    >>> in_words({"transfer": "MassSpringDamper", "m": 2.2, "c": 150.8, "k": 13618.0, "drive": "position"})
     'mass-spring-damper: m 2.2 kg, c 150.8 N s/m, k 13.618 kN/m, drive position'
-    >>> told({"signal": "Sine", "amplitude": 0.03, "frequency": 5.0, "phase": 0.0, "offset": 0.0}, "m/s")
+    >>> in_words({"signal": "Sine", "amplitude": 0.03, "frequency": 5.0, "phase": 0.0, "offset": 0.0}, "m/s")
     'sine: amplitude 30 mm/s, frequency 5 Hz'
     """
-    return _told(description, unit, inside=inside)
+    return _in_words(description, unit, inside=inside)
 
 
-def _told(description: object, unit: str, *, inside: bool) -> str:
+def _in_words(description: object, unit: str, *, inside: bool) -> str:
     if isinstance(description, list):
-        return several(description, unit, _told)
+        return several(description, unit, _in_words)
     if not isinstance(description, Mapping):
         return _plain_value(description, unit)
     if is_words(description):
         return str(description[PYTHON])
     kind = _kind(description)
     if kind is None:
-        pairs = [f"{key} {_told(value, unit, inside=True)}" for key, value in description.items()]
+        pairs = [f"{key} {_in_words(value, unit, inside=True)}" for key, value in description.items()]
         return ", ".join(pairs) or "nothing"
     special = SPECIAL.get(kind.name)
     if special is not None:
         try:
-            return special(description, unit, _told)
+            return special(description, unit, _in_words)
         except (KeyError, TypeError, ValueError, IndexError):
             pass  # another kind of this name, or a file that somebody has edited: its arguments are told
     words = kind_words(kind.name)
@@ -99,7 +368,7 @@ def _arguments(kind: Kind, description: Mapping[str, object], unit: str) -> list
             continue
         sized = kind.family in ("signal", "imperfection")
         own = unit if sized and name in SIZES and unit else _unit_of(kind, name)
-        text = _told(value, own or (unit if kind.family == "signal" else ""), inside=True)
+        text = _in_words(value, own or (unit if kind.family == "signal" else ""), inside=True)
         # "pure delay 2 ms", not "pure delay delay 2 ms"
         same = isinstance(value, float) and kind_words(kind.name).endswith(f" {word}")
         said.append(text if same else f"{word} {text}")

@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_play"]
 
-MOST_SLIDERS = 8
-"""Sliders of a page whose maker has named none."""
-
-LARGEST = 32 * 2**20
-"""Bytes of the excitation's samples; a page that is mailed should be smaller."""
-
-AROUND = 5.0
-"""How many times smaller and larger a slider makes its parameter, unless it is told."""
-
 SCRIPTS = ("play_tick.js", "play.js", "play_controls.js")
 """The page's program, in the order in which its parts need each other."""
 
@@ -53,6 +44,7 @@ def write_play(
     *,
     seconds: float | str | None = None,
     sliders: Mapping[str, tuple[float, float] | None] | Sequence[str] = (),
+    largest: int = 32 * 2**20,
 ) -> str:
     """Write a page of HTML in which a test runs in the browser, compiled to WebAssembly.
 
@@ -67,6 +59,8 @@ def write_play(
     sliders
         Parameters that the reader may move, by path, each with its least and its largest value, or with None;
         by default what the test declares as tunable, and some of the actuator and the controller.
+    largest
+        Bytes of the excitation's samples at most: a page is made to be mailed.
 
     Returns
     -------
@@ -86,7 +80,7 @@ def write_play(
     if not variants:
         raise InputError("no test to play; give one")
     wanted = dict(sliders) if isinstance(sliders, Mapping) else dict.fromkeys(sliders)
-    data = {name: _variant(test, seconds, wanted) for name, test in variants.items()}
+    data = {name: _variant(test, seconds, wanted, largest) for name, test in variants.items()}
     page = _page(next(iter(variants.values())).tick.name, data)
     if target is not None:
         try:
@@ -97,12 +91,15 @@ def write_play(
 
 
 def _variant(
-    test: HybridTest, seconds: float | str | None, wanted: Mapping[str, tuple[float, float] | None]
+    test: HybridTest,
+    seconds: float | str | None,
+    wanted: Mapping[str, tuple[float, float] | None],
+    largest: int,
 ) -> dict[str, object]:
     """Return all that the page needs to know of a test."""
     tick, signals = test.tick, test.tables
     steps = steps_of(run_length(seconds or test.seconds or 20.0), test.period)
-    if 16 * steps * max(1, len(signals)) > LARGEST:
+    if 16 * steps * max(1, len(signals)) > largest:
         raise InputError(f"{steps:,} steps of its excitation are too many for a page; give fewer seconds")
     inputs = now_and_next(signals.values(), steps, tick.period) if signals else np.zeros(0)
     return {
@@ -166,18 +163,18 @@ def _declared(how: Tunable) -> tuple[float, float] | None:
     return (how.low, how.high) if math.isfinite(how.low) and math.isfinite(how.high) else None
 
 
-def _offered(names: Sequence[str]) -> list[str]:
+def _offered(names: Sequence[str], most: int = 8) -> list[str]:
     """Return the parameters that a reader would like to move first.
 
     >>> _offered(["numerical.m.mass", "rig.transfer.c", "excitation.scale", "reference.m.mass"])
     ['excitation.scale', 'rig.transfer.c', 'numerical.m.mass']
     """
     ranked = [name for beginning in OFFERED for name in names if name.startswith(beginning)]
-    return ranked[:MOST_SLIDERS]
+    return ranked[:most]
 
 
-def _ends(name: str, value: float, ends: tuple[float, float] | None) -> list[float]:
-    """Return the least and the largest value of a slider.
+def _ends(name: str, value: float, ends: tuple[float, float] | None, around: float = 5.0) -> list[float]:
+    """Return the least and the largest value of a slider: `around` times smaller and larger, unless given.
 
     >>> _ends("mass", 2.0, None), _ends("bias", 0.0, None), _ends("mass", 2.0, (1, 3))
     ([0.4, 10.0], [-1.0, 1.0], [1.0, 3.0])
@@ -189,7 +186,7 @@ def _ends(name: str, value: float, ends: tuple[float, float] | None) -> list[flo
         return [least, most]
     if value == 0.0:
         return [-1.0, 1.0]
-    return sorted([value / AROUND, value * AROUND])
+    return sorted([value / around, value * around])
 
 
 def _doubles(values: NDArray[np.float64]) -> str:
@@ -198,7 +195,7 @@ def _doubles(values: NDArray[np.float64]) -> str:
 
 
 def _page(name: str, variants: Mapping[str, dict[str, object]]) -> str:
-    parts = files("bondloop.report")
+    parts = files(__package__)
     style, body = (parts.joinpath(f).read_text(encoding="utf-8") for f in ("play.css", "play.html"))
     script = "\n".join(parts.joinpath(f).read_text(encoding="utf-8") for f in SCRIPTS)
     # Within a script element only "</" could end it.

@@ -14,17 +14,16 @@ from bondloop.hybrid.check_figure import draw_check
 from bondloop.plots.realtime import latencies
 from bondloop.realtime.summary import summary_lines
 from bondloop.records.isolated import read_log
-from bondloop.report.citing import cite, works_of
 from bondloop.report.figures import compared, figures_of
-from bondloop.report.literature import WORKS
-from bondloop.report.rigs import other_rig
+from bondloop.report.literature import WORKS, cite, works_of
+from bondloop.report.policy import EXTENT
+from bondloop.report.reported_run import other_rig, seconds_of
 from bondloop.report.tested import parts, units_of_parameters
-from bondloop.report.told import seconds_of
 from bondloop.report.words import differences, event_rows, facts, limits_used, measure_rows, parameter_rows
 from bondloop.substructure.external_half import ExternalHalf
 
 if TYPE_CHECKING:
-    from bondloop.report.told import Told
+    from bondloop.report.reported_run import ReportedRun
 
 __all__ = [
     "beside",
@@ -39,38 +38,35 @@ __all__ = [
     "went",
 ]
 
-MOST_FRAMED = 60
-"""Parts of a structure whose sub-models are drawn with frames; those of a larger one would overlap."""
 
-
-def short(told: Sequence[Told]) -> Iterator[str]:
+def short(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Say how it went, and when, where and with what it ran."""
-    for t in told:
+    for t in reported:
         grade = t.run.judgement.level
         kind = "" if grade is None else grade.words.replace(" ", "-")
-        if len(told) > 1:
+        if len(reported) > 1:
             yield f"<h3>{escape(t.name)}</h3>"
         yield paragraph(t.run.verdict, f"verdict {kind}".strip())
         yield table(("", ""), facts(t.run), ["key"])
 
 
-def measures(told: Sequence[Told]) -> Iterator[str]:
+def measures(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Give the measures of every transfer system."""
-    names = [t.name if len(told) > 1 else "" for t in told]
-    head, rows = measure_rows([t.run for t in told], names)
+    names = [t.name if len(reported) > 1 else "" for t in reported]
+    head, rows = measure_rows([t.run for t in reported], names)
     if rows:
         yield table(head, rows, ["key", *["number"] * (len(head) - 1)])
-    for note in dict.fromkeys(note for t in told for m in t.run.metrics for note in m.notes):
+    for note in dict.fromkeys(note for t in reported for m in t.run.metrics for note in m.notes):
         yield paragraph(note, "note")
 
 
-def beside(told: Sequence[Told]) -> Iterator[str]:
+def beside(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Set several runs side by side: a figure, measures, and in what the tests differ."""
-    runs, names = [t.run for t in told], [t.name for t in told]
+    runs, names = [t.run for t in reported], [t.name for t in reported]
     figure = compared(runs, names)
     if figure is not None:
         yield picture(figure, "Actual motion and error of the runs, over each other.")
-    yield from measures(told)
+    yield from measures(reported)
     rows = differences(runs)
     if rows:
         yield "<h3>What differs</h3>"
@@ -87,14 +83,14 @@ def beside(told: Sequence[Told]) -> Iterator[str]:
         )
 
 
-def tested(t: Told) -> Iterator[str]:
+def tested(t: ReportedRun) -> Iterator[str]:
     """Say what was tested, with its drawing and its parameters."""
     description = t.run.record.description
     yield table(("part", "what it is"), parts(description, t.test, t.run.record.units), ["key"])
     model = None if t.test is None else t.test.structure
     if model is not None:
         try:
-            frames = sum(1 for _ in model.walk()) <= MOST_FRAMED
+            frames = sum(1 for _ in model.walk()) <= EXTENT.framed_parts
             drawing = model.draw(title="", frames=frames)
             yield picture(drawing, "The structure as a bond graph.", "drawing")
         except BondloopError as error:
@@ -108,7 +104,7 @@ def tested(t: Told) -> Iterator[str]:
             yield folded(title, inner)
 
 
-def checked(t: Told) -> Iterator[str]:
+def checked(t: ReportedRun) -> Iterator[str]:
     """Say whether the test may be run: verdict, figure, all that was found."""
     passed = t.run.record.attributes.get("check_passed")
     if passed is not None:
@@ -129,7 +125,7 @@ def checked(t: Told) -> Iterator[str]:
         yield folded("All that the check found", preformatted(str(t.check)))
 
 
-def preflight(t: Told) -> Iterator[str]:
+def preflight(t: ReportedRun) -> Iterator[str]:
     """Say who confirmed what before a machine was moved, and what was observed; or why nobody did."""
     run = t.run
     realtime = run.record.description.get("realtime")
@@ -152,7 +148,7 @@ def preflight(t: Told) -> Iterator[str]:
         yield paragraph(words, "verdict poorly")
 
 
-def went(t: Told) -> Iterator[str]:
+def went(t: ReportedRun) -> Iterator[str]:
     """Say how it went: findings with their grades, limits, figures."""
     found = [("-" if f.grade is None else f.grade.words, f.sentence) for f in t.run.judgement.findings]
     if found:
@@ -164,7 +160,7 @@ def went(t: Told) -> Iterator[str]:
         yield picture(figure, caption, "half" if caption.startswith("Desired") else "")
 
 
-def clock(t: Told) -> Iterator[str]:
+def clock(t: ReportedRun) -> Iterator[str]:
     """Say how a loop kept its time, and what happened to it."""
     attributes = t.run.record.attributes
     if "timing" not in attributes and not attributes.get("lock_step"):
@@ -188,7 +184,7 @@ def clock(t: Told) -> Iterator[str]:
         yield table(("time", "what", "before", "after", "who"), event_rows(events), ["number"])
 
 
-def repeat(t: Told) -> Iterator[str]:
+def repeat(t: ReportedRun) -> Iterator[str]:
     """Say how to repeat the run."""
     commands = []
     if t.file is not None:
@@ -233,11 +229,11 @@ def _not_this_rig(other: str) -> str:
     )
 
 
-def literature(told: Sequence[Told]) -> Iterator[str]:
+def literature(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Name the works whose methods were used."""
-    keys = list(dict.fromkeys(k for t in told for k in works_of(t.run.record.description)))
+    keys = list(dict.fromkeys(k for t in reported for k in works_of(t.run.record.description)))
     if keys:
         items = "\n".join(f"<li>{escape(WORKS[key].words)}</li>" for key in keys)
         yield f'<ol class="works">\n{items}\n</ol>'
-    entries = list(dict.fromkeys(entry for t in told for entry in cite(t.run).split("\n\n")))
+    entries = list(dict.fromkeys(entry for t in reported for entry in cite(t.run).split("\n\n")))
     yield folded("BibTeX", preformatted("\n\n".join(entries)), long=True)

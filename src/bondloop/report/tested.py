@@ -12,9 +12,9 @@ from bondloop.bondgraph.elements import C, Field, I, MSe, MSf, Multiport, R, Se,
 from bondloop.bondgraph.parts import Element
 from bondloop.devices.ode_specimen import OdeElement
 from bondloop.errors import BondloopError
-from bondloop.report.number_words import in_unit, kind_words
-from bondloop.report.plain_words import told
-from bondloop.report.rigs import other_rig
+from bondloop.report.plain_words import in_unit, in_words, kind_words
+from bondloop.report.policy import EXTENT
+from bondloop.report.reported_run import other_rig
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["parts", "units_of_parameters"]
 
-LONGEST = 700
-"""Letters of a row that are shown."""
-
-MOST_ELEMENTS = 12
-"""Elements of a specimen that are told one by one."""
 
 SPECIMEN = "rig.specimen."
 """What the names of the specimen's parameters begin with."""
@@ -81,10 +76,10 @@ def _rows(
     systems = description.get("systems")
     if isinstance(systems, Mapping):
         for name, system in systems.items():
-            yield "system", f"{name}: {told(_without_empty(system))}"
+            yield "system", f"{name}: {in_words(_without_empty(system))}"
     if description.get("cut"):
         cut = description["cut"]
-        yield "cut at", ", ".join(map(str, cut)) if isinstance(cut, list) else told(_without_empty(cut))
+        yield "cut at", ", ".join(map(str, cut)) if isinstance(cut, list) else in_words(_without_empty(cut))
     yield from _rig(description, test)
     for key, word in SIGNALS.items():
         signals = description.get(key)
@@ -95,27 +90,27 @@ def _rows(
     for key, word in OTHERS.items():
         part = _without_empty(description.get(key))
         if part:
-            yield word, told(part)
+            yield word, in_words(part)
     yield "reference", _reference(description.get("reference"), description.get("structure"))
 
 
 def _signal(signal: object, unit: str) -> str:
     """Say a signal, and on which degrees of freedom it acts where it is said with it."""
     if isinstance(signal, list) and len(signal) == 2 and isinstance(signal[1], Mapping):
-        loads = [f"{told(_without_empty(factor))} times on {dof}" for dof, factor in signal[1].items()]
-        return f"{told(_without_empty(signal[0]), unit)}; {', '.join(loads) or 'on nothing'}"
-    return told(_without_empty(signal), unit)
+        loads = [f"{in_words(_without_empty(factor))} times on {dof}" for dof, factor in signal[1].items()]
+        return f"{in_words(_without_empty(signal[0]), unit)}; {', '.join(loads) or 'on nothing'}"
+    return in_words(_without_empty(signal), unit)
 
 
 def _structure(description: object, model: Model | None) -> str:
     """Say what the structure is and what it is made of."""
     counted = "" if model is None else _counted(model)
-    words = told(_without_empty(description), inside=bool(counted))
+    words = in_words(_without_empty(description), inside=bool(counted))
     if not counted:
         return words
     if not isinstance(description, Mapping) or description.get("model") != "Model":
         return f"{words}: {counted}"
-    detail = f"; that is, {words}" if len(words) < LONGEST // 2 else ""
+    detail = f"; that is, {words}" if len(words) < EXTENT.text // 2 else ""
     return f"{description.get('name') or 'model'}: {counted}{detail}"
 
 
@@ -175,13 +170,13 @@ def _rig(description: Mapping[str, object], test: Rehearsable | None) -> Iterato
         return
     note = "emulated rig, not in force" if other_rig(description) else ""
     if not isinstance(rig, Mapping):
-        yield note or "rig", told(rig)
+        yield note or "rig", in_words(rig)
         return
     specimen = "" if test is None else _specimen(test)
     if specimen:
         yield "specimen", specimen
         rig = {key: value for key, value in rig.items() if key != "physical"}
-    yield note or "rig", told({key: value for key, value in rig.items() if key not in BELOW})
+    yield note or "rig", in_words({key: value for key, value in rig.items() if key not in BELOW})
     for key, word in BELOW.items():
         value = rig.get(key)
         several = isinstance(value, list) and key == "actuators"
@@ -192,7 +187,7 @@ def _rig(description: Mapping[str, object], test: Rehearsable | None) -> Iterato
 def _told_below(key: str, value: object) -> str:
     if key == "sensors" and isinstance(value, Mapping):
         return "; ".join(f"{name}: {_sensor(sensor)}" for name, sensor in value.items())
-    return told(value)
+    return in_words(value)
 
 
 def _sensor(sensor: object) -> str:
@@ -200,8 +195,8 @@ def _sensor(sensor: object) -> str:
     unit = sensor.get("unit", "") if isinstance(sensor, Mapping) else ""
     faults = sensor.get("imperfections") if isinstance(sensor, Mapping) else None
     if not isinstance(faults, list) or not isinstance(unit, str):
-        return told(sensor)
-    return ", ".join(told(fault, unit).replace(":", "", 1) for fault in faults) or "exact"
+        return in_words(sensor)
+    return ", ".join(in_words(fault, unit).replace(":", "", 1) for fault in faults) or "exact"
 
 
 def _specimen(test: Rehearsable) -> str:
@@ -214,7 +209,7 @@ def _specimen(test: Rehearsable) -> str:
     except BondloopError:
         return ""
     elements = [(path, part) for path, part in model.walk() if isinstance(part, Element) and _word(part)]
-    if not elements or len(elements) > MOST_ELEMENTS:
+    if not elements or len(elements) > EXTENT.elements:
         return _counted(model)
     said = []
     for path, part in elements:
@@ -250,15 +245,15 @@ def _reference(part: object, structure: object) -> str:
     if not isinstance(part, Mapping):
         return "the complete structure" if part else ""
     other = part.get("of") if part.get("of") != structure else None
-    whole = told(_without_empty(other)) if other else "the complete structure"
+    whole = in_words(_without_empty(other)) if other else "the complete structure"
     outputs = part.get("outputs")
-    return f"{whole}, compared at {told(outputs)}" if outputs else whole
+    return f"{whole}, compared at {in_words(outputs)}" if outputs else whole
 
 
 def _bounded(text: str) -> str:
-    if len(text) <= LONGEST:
+    if len(text) <= EXTENT.text:
         return text
-    return f"{text[:LONGEST].rpartition(', ')[0]}, ... (in full below, as a file)"
+    return f"{text[: EXTENT.text].rpartition(', ')[0]}, ... (in full below, as a file)"
 
 
 def _without_empty(part: object) -> Any:

@@ -13,8 +13,9 @@ from bondloop.data.kinds import in_python
 from bondloop.hybrid.run import shown
 from bondloop.plots.axis_unit import pretty
 from bondloop.program.quantity import Role
-from bondloop.report.number_words import short_numbers
-from bondloop.report.rigs import FMU, link_of, other_rig
+from bondloop.report.plain_words import short_numbers
+from bondloop.report.policy import EXTENT
+from bondloop.report.reported_run import FMU, link_of, other_rig
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run
@@ -32,11 +33,6 @@ __all__ = [
 REFERENCE, RIG = "reference.", "rig."
 """What the names of the reference's parameters begin with, and those of the emulated rig."""
 
-MOST_ENTRIES = 9
-"""Entries of a matrix among the parameters that are shown; of a larger one only how many there are."""
-
-SHOWN_EVENTS = 200
-"""Events that are shown, the last ones."""
 
 LIMITED = {"displacement": "displacement", "velocity": "flow", "force": "effort", "command": None}
 """Kind of the channels that each limit is about."""
@@ -132,7 +128,7 @@ def parameter_rows(
         and in_force != (other and name.startswith(RIG))
     }
     sizes = Counter(_matrix(name) for name in chosen)
-    large = {matrix: count for matrix, count in sizes.items() if matrix and count > MOST_ENTRIES}
+    large = {matrix: count for matrix, count in sizes.items() if matrix and count > EXTENT.matrix_entries}
     known = [
         (name, f"{value:.6g} {pretty((units or {}).get(name, ''))}".rstrip())
         for name, value in chosen.items()
@@ -208,7 +204,7 @@ def event_rows(events: Sequence[Mapping[str, object]]) -> list[tuple[str, ...]]:
     [('1.5 s', 'set excitation.scale', '0', '0.5', 'Ada')]
     """
     rows: list[tuple[str, ...]] = []
-    for event in events[-SHOWN_EVENTS:]:
+    for event in events[-EXTENT.events :]:
         what = f"{event.get('kind', '')} {event.get('name', '')}".strip()
         if event.get("refused"):
             what += f" (refused: {event['refused']})"

@@ -8,28 +8,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from bondloop.studies.axis import Axis, axis_from
-from bondloop.studies.campaign import Interrupted
-from bondloop.studies.correlated import Correlated
-from bondloop.studies.distributions import Distribution, distribution
+from bondloop.studies.campaign import Interrupted, sample
+from bondloop.studies.distributions import Correlated, Distribution, distribution
 from bondloop.studies.identified import from_identified
-from bondloop.studies.measures import MEASURES, Case
-from bondloop.studies.on_the_way import Measure
+from bondloop.studies.measures import MEASURES, Case, Simulated, simulated_stability
+from bondloop.studies.policy import Policy
 from bondloop.studies.robust_tuning import Setting, Tuned, tune_over
-from bondloop.studies.sampled import Probability, Sampled, sample
+from bondloop.studies.sampled import Probability, Sampled
 from bondloop.studies.sensitivity import Index, Sensitivity, sensitivity
-from bondloop.studies.simulated import Simulated, simulated_stability
-from bondloop.studies.study import Study, study
+from bondloop.studies.study import Axis, Study, axis_from, study
+from bondloop.studies.tick_measures import Measure
 from bondloop.studies.uncertainty import read_uncertainty
 
 if TYPE_CHECKING:
-    from bondloop.studies.grid_figure import heat_maps
-    from bondloop.studies.sampled_figure import exceedance
-    from bondloop.studies.uncertainty_figures import exceedance_curves, overlay, tornado, trade_off
+    from bondloop.studies.figures import exceedance, exceedance_curves, heat_maps, overlay, tornado, trade_off
 
 __all__ = [
     "MEASURES", "Axis", "Case", "Correlated", "Distribution", "Index", "Interrupted", "Measure",
-    "Probability", "Sampled", "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from",
+    "Policy", "Probability", "Sampled", "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from",
     "distribution", "exceedance", "exceedance_curves", "from_identified", "heat_maps", "overlay",
     "read_uncertainty", "sample", "sensitivity", "simulated_stability", "study", "tornado", "trade_off",
     "tune_over",
@@ -37,12 +33,12 @@ __all__ = [
 
 # The module of each figure. A name added here goes into __all__ and into the TYPE_CHECKING block above.
 _LAZY = {
-    "exceedance": "sampled_figure",
-    "exceedance_curves": "uncertainty_figures",
-    "heat_maps": "grid_figure",
-    "overlay": "uncertainty_figures",
-    "tornado": "uncertainty_figures",
-    "trade_off": "uncertainty_figures",
+    "exceedance": "figures",
+    "exceedance_curves": "figures",
+    "heat_maps": "figures",
+    "overlay": "figures",
+    "tornado": "figures",
+    "trade_off": "figures",
 }
 
 

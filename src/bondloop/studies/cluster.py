@@ -8,8 +8,8 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import metadata
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,22 +18,16 @@ import numpy as np
 from bondloop.compile.backend import Ends
 from bondloop.compile.batch import Batch, BatchResult, next_size
 from bondloop.errors import BondloopError, InputError
-from bondloop.studies.work import CHUNK_SECONDS, Chunk, Job, Part, Place, Progress
+from bondloop.studies.policy import POLICY, Policy
+from bondloop.studies.rehearsals import Chunk, Job, Part, Place, Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from distributed import Client, Future
     from numpy.typing import NDArray
 
 __all__ = ["on_cluster"]
-
-FIRST, WHOLE, MOST = 32, 8, 2**20
-"""Tests of a worker's first chunk; of which chunks are multiples; and of one at most."""
-
-AHEAD = 2
-"""Chunks for each thread of the cluster, so that none waits while results travel."""
-
-PATIENCE = 30.0
-"""Seconds in which a scheduler has to answer, and to have a worker."""
 
 INSTALL = "Dask is not installed: pip install 'bondloop[cluster]'"
 
@@ -52,13 +46,17 @@ class _Received:
     It is made of what was sent, which any worker can do again, whoever dies.
     """
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
+    def __init__(self, text: bytes, version: str) -> None:
+        from distributed import get_worker
+
+        if (own := metadata.version("bondloop")) != version:  # a worker that came later than the study
+            raise BondloopError(_other_versions(version, {get_worker().address: own}))
+        self._text, self._version = text, version
         self.job: Job = pickle.loads(text)  # noqa: S301 - from the study, over Dask's own connection
         self._batches: dict[int, Batch] = {}
 
-    def __reduce__(self) -> tuple[type[_Received], tuple[bytes]]:
-        return _Received, (self._text,)
+    def __reduce__(self) -> tuple[type[_Received], tuple[bytes, str]]:
+        return _Received, (self._text, self._version)
 
     @property
     def batch(self) -> Batch:
@@ -89,7 +87,11 @@ def dask_setup(worker: object) -> None:
 
 
 def on_cluster(
-    cluster: int | str | Client, parts: Sequence[Part], place: Place, progress: Progress | None = None
+    cluster: int | str | Client,
+    parts: Sequence[Part],
+    place: Place,
+    progress: Progress | None = None,
+    policy: Policy = POLICY,
 ) -> Iterator[Chunk]:
     """Run tests on the workers of a cluster; results come in any order, each once.
 
@@ -103,6 +105,8 @@ def on_cluster(
         Is told where they run.
     progress
         Called with the tests done and the tests wanted.
+    policy
+        Sizes of chunks, and for how long a scheduler is waited for.
     """
     try:
         import distributed
@@ -110,8 +114,9 @@ def on_cluster(
         raise InputError(INSTALL) from None
     with ExitStack() as stack:
         with _ctrl_c_waits():
-            client = _client(cluster, stack)
-        dispatch = _Dispatch(client, parts)
+            client = _client(cluster, stack, policy.patience)
+        _expect_this_version(client)
+        dispatch = _Dispatch(client, parts, policy)
         stack.callback(dispatch.cancel)
         whole, done, backends = sum(len(part.numbers) for part in parts), 0, set()
         try:
@@ -159,7 +164,7 @@ def _ctrl_c_waits() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _client(cluster: int | str | Client, stack: ExitStack) -> Client:
+def _client(cluster: int | str | Client, stack: ExitStack, patience: float) -> Client:
     """Return a client; what is started for it ends with the stack."""
     import distributed
 
@@ -184,28 +189,47 @@ def _client(cluster: int | str | Client, stack: ExitStack) -> Client:
             f"expected a number of workers, an address (tcp://host:8786) or a client; found {cluster!r}"
         )
     try:
-        client = stack.enter_context(distributed.Client(cluster, timeout=PATIENCE))
+        client = stack.enter_context(distributed.Client(cluster, timeout=patience))
     except (OSError, ValueError) as error:  # TimeoutError among them; an address that is none
         raise InputError(
             f"no Dask scheduler answers at {cluster} ({error}): start one with 'dask scheduler', and 'dask "
             "worker ADDRESS' wherever tests are to run"
         ) from error
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=patience)
     except TimeoutError as error:
         raise InputError(f"the cluster at {cluster} has no workers: start 'dask worker ADDRESS'") from error
     return client
 
 
+def _expect_this_version(client: Client) -> None:
+    """Refuse workers of another version: what they compute could differ from what this one does.
+
+    They are asked for the version of the installed package, which any version, and none, can tell.
+    """
+    own = metadata.version("bondloop")
+    found = client.run(metadata.version, "bondloop", on_error="return")
+    if others := {worker: version for worker, version in found.items() if version != own}:
+        raise InputError(_other_versions(own, others))
+
+
+def _other_versions(own: str, others: Mapping[str, object]) -> str:
+    found = [f"{worker} has {v if isinstance(v, str) else 'none'}" for worker, v in others.items()]
+    return (
+        f"the study runs with bondloop {own}, and of the cluster's workers {', '.join(found)}: install "
+        f"bondloop {own} there ('pip install bondloop=={own}') and start them anew"
+    )
+
+
 class _Dispatch:
     """Gives workers chunks that take some seconds, as measured."""
 
-    def __init__(self, client: Client, parts: Sequence[Part]) -> None:
-        self._client, self._parts = client, list(parts)
+    def __init__(self, client: Client, parts: Sequence[Part], policy: Policy) -> None:
+        self._client, self._parts, self._policy = client, list(parts), policy
         self._left = sum(len(part.numbers) for part in parts)
         self._jobs: dict[int, Future] = {}
         self._under_way: dict[Future, NDArray[np.int64]] = {}
-        self._part, self._at, self._size = 0, 0, FIRST
+        self._part, self._at, self._size = 0, 0, policy.first_chunk
         self._count()
         self._next()
 
@@ -223,16 +247,17 @@ class _Dispatch:
         if id(job) not in self._jobs:
             text = pickle.dumps(job)
             key = f"bondloop-job-{hashlib.sha256(text).hexdigest()}"
-            self._jobs[id(job)] = self._client.submit(_Received, text, key=key)
+            self._jobs[id(job)] = self._client.submit(_Received, text, metadata.version("bondloop"), key=key)
         return self._jobs[id(job)]
 
     def _more(self) -> list[Future]:
         """Submit chunks until every thread has some."""
         submitted = []
-        while self._left and len(self._under_way) < AHEAD * self.threads:
+        ahead = self._policy.chunks_ahead * self.threads
+        while self._left and len(self._under_way) < ahead:
             part = self._parts[self._part]
             # At the end chunks become small, so that workers end together.
-            share = max(WHOLE, self._left // (AHEAD * self.threads))
+            share = max(self._policy.chunk_multiple, self._left // ahead)
             end = min(len(part.numbers), self._at + min(self._size, share))
             future = self._client.submit(
                 _rehearsed, self._job(self._part), part.table[self._at : end], pure=False
@@ -248,13 +273,19 @@ class _Dispatch:
         """Return tests and what came of them, as they come."""
         from distributed import as_completed
 
-        ended = as_completed(self._more())
+        ended, policy = as_completed(self._more()), self._policy
         counted = time.monotonic()
         for future in ended:
             answer: Done = future.result()
             numbers = self._under_way.pop(future)
-            self._size = next_size(len(numbers), answer.result.seconds, CHUNK_SECONDS, WHOLE, MOST)
-            if time.monotonic() - counted > CHUNK_SECONDS:  # workers come and go
+            self._size = next_size(
+                len(numbers),
+                answer.result.seconds,
+                policy.chunk_seconds,
+                policy.chunk_multiple,
+                policy.largest_chunk,
+            )
+            if time.monotonic() - counted > policy.chunk_seconds:  # workers come and go
                 self._count()
                 counted = time.monotonic()
             for other in self._more():

@@ -1,21 +1,34 @@
-"""How an uncertain parameter is distributed, as an object or as a short text."""
+"""How uncertain parameters are distributed, alone or together, as objects or as short texts."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bondloop.data.ranges import number
 from bondloop.errors import InputError, unknown_name
+from bondloop.studies.tolerances import CORRELATION
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
-__all__ = ["Distribution", "between_commas", "distribution"]
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Correlated",
+    "Distribution",
+    "Method",
+    "between_commas",
+    "distribution",
+    "open_shares",
+    "unit_points",
+    "whole_number",
+]
+
 
 Kind = Literal["normal", "uniform", "lognormal", "whole"]
 KINDS = ("normal", "uniform", "lognormal", "whole", "truncated")
@@ -167,3 +180,128 @@ def between_commas(text: str) -> list[str]:
             parts.append(text[start:i])
             start = i + 1
     return [part.strip() for part in [*parts, text[start:]]]
+
+
+class Correlated:
+    """Parameters drawn together.
+
+    Each has its distribution; what they have in common is the correlation of their normal scores (for normal
+    distributions that is their own correlation; a Gaussian copula otherwise).
+
+    Parameters
+    ----------
+    distributions
+        By name; texts are read as `distribution` reads them.
+    correlation
+        Of each with each, (parameters, parameters): ones on the diagonal. For two, a single number will do.
+
+    Attributes
+    ----------
+    names
+        The parameters that are set, in the order of what `at` returns.
+    size
+        How many numbers are drawn.
+
+    Examples
+    --------
+    >>> both = Correlated({"m": "normal(2, 1%)", "k": "normal(300, 5%)"}, 0.9)
+    >>> drawn = both.at(np.random.default_rng(1).random((2, 4000)))
+    >>> both.names, round(float(np.corrcoef(drawn)[0, 1]), 1)
+    (('m', 'k'), 0.9)
+    """
+
+    def __init__(
+        self, distributions: Mapping[str, Distribution | str], correlation: ArrayLike | float
+    ) -> None:
+        self.distributions = {
+            name: distribution(d) if isinstance(d, str) else d for name, d in distributions.items()
+        }
+        for name, d in self.distributions.items():
+            if not isinstance(d, Distribution):
+                raise InputError(f"{name}: expected a distribution, such as 'normal(1, 5%)'; found {d!r}")
+        self.size = len(self.distributions)
+        self.names = tuple(self.distributions)
+        self.correlation = self._checked(correlation)
+        values, vectors = np.linalg.eigh(self.correlation)
+        # The largest part first: a Sobol sequence is most even in its first dimensions.
+        self._factor = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
+
+    def __repr__(self) -> str:
+        return f"<Correlated: {', '.join(self.names)}>"
+
+    def _checked(self, given: ArrayLike | float) -> NDArray[np.float64]:
+        n, what = self.size, ", ".join(self.distributions)
+        if not n:
+            raise InputError("nothing is correlated; give at least one distribution")
+        try:
+            matrix = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: expected a matrix of correlations; found {given!r:.60}") from None
+        if matrix.ndim == 0 and n == 2:
+            matrix = np.array([[1.0, matrix], [matrix, 1.0]], dtype=float)
+        if matrix.shape != (n, n):
+            raise InputError(f"{what}: expected {n} by {n} correlations; found shape {matrix.shape}")
+        good = np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=0, atol=CORRELATION)
+        if not good or not np.allclose(np.diag(matrix), 1.0, rtol=0, atol=CORRELATION):
+            raise InputError(f"{what}: expected a symmetric matrix of correlations with ones on the diagonal")
+        if np.linalg.eigvalsh(matrix)[0] < -CORRELATION * n:
+            raise InputError(
+                f"{what}: no parameters have these correlations, for they contradict each other "
+                "(the matrix has a negative eigenvalue)"
+            )
+        return matrix
+
+    def __str__(self) -> str:
+        pairs = [f"{self.correlation[i, j]:g}" for i in range(self.size) for j in range(i + 1, self.size)]
+        shown = [f"{name}={d}" for name, d in self.distributions.items()]
+        return f"correlated({', '.join([*shown, *pairs])})"
+
+    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that independent shares stand for, (names, tests).
+
+        Parameters
+        ----------
+        shares
+            From 0 to 1, (size, tests).
+        """
+        from scipy.special import ndtr, ndtri
+
+        scores = self._factor @ ndtri(open_shares(shares))
+        own = open_shares(ndtr(scores))
+        return np.array([d.at(u) for d, u in zip(self.distributions.values(), own, strict=True)])
+
+
+def open_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shares without 0 and 1, at which a normal distribution is infinite."""
+    return np.asarray(np.clip(shares, 2.0**-54, 1 - 2.0**-53))
+
+
+Method = Literal["sobol", "latin", "random"]
+
+
+METHODS = ("sobol", "latin", "random")
+
+
+def whole_number(value: Any, what: str, least: int, most: int = 2**30) -> int:
+    """Return a count as an int; at most as many as a Sobol sequence has points."""
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not least <= value <= most or value % 1:
+        raise InputError(f"{what}: expected a whole number from {least} to {most:,}; found {value!r}")
+    return int(value)
+
+
+def unit_points(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
+    """Return points of the unit cube, (dimensions, tests)."""
+    from scipy.stats import qmc
+
+    if method not in METHODS:
+        raise InputError(unknown_name("method", method, METHODS))
+    if method == "random":
+        return np.random.default_rng(seed).random((count, dimensions)).T
+    random = np.random.default_rng(seed)
+    if method == "latin":
+        points = qmc.LatinHypercube(dimensions, seed=random).random(count)
+    else:
+        # The sequence is even in powers of two; of the next power the first so many are taken.
+        points = qmc.Sobol(dimensions, seed=random).random_base2(max(0, math.ceil(math.log2(count))))[:count]
+    return np.clip(points.T, 2.0**-54, 1 - 2.0**-53)

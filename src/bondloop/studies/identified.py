@@ -15,8 +15,7 @@ from bondloop.identify.models.bond_graph_fit import BondGraphFit
 from bondloop.identify.process.process_fit import ProcessFit
 from bondloop.identify.process.ranking import Ranking
 from bondloop.identify.process.structure import Structure, structure
-from bondloop.studies.correlated import Correlated
-from bondloop.studies.distributions import Distribution
+from bondloop.studies.distributions import Correlated, Distribution
 from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function
 from bondloop.program.quantity import Role
 from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
-from bondloop.studies.accumulators import KINDS, OF_TWO
-from bondloop.studies.on_the_way import Measure
+from bondloop.studies.tick_measures import KINDS, OF_TWO, Measure
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Channel, Tick
@@ -30,8 +29,7 @@ SHORT = {"abs": "fabs", "min": "fmin", "max": "fmax"}
 NOISE = ("normal", "uniform")
 """Functions that are noise: they are no measure."""
 
-TAKES = {"atan2": 2, "fmin": 2, "fmax": 2}
-"""Arguments of functions that take more than one."""
+TWO_ARGUMENTS = ("atan2", "fmin", "fmax")
 
 _SIGNS = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
@@ -188,7 +186,8 @@ def _read(node: ast.expr, names: dict[str, Channel]) -> Expr:  # noqa: PLR0911 -
         known = [n for n in (*FUNCTIONS, *SHORT) if n not in NOISE]
         if called not in known:
             raise InputError(unknown_name("function", node.func.id, known))
-        if len(node.args) != TAKES.get(called, 1):
-            raise InputError(f"{node.func.id} takes {TAKES.get(called, 1)}; found {len(node.args)}")
+        takes = 2 if called in TWO_ARGUMENTS else 1
+        if len(node.args) != takes:
+            raise InputError(f"{node.func.id} takes {takes}; found {len(node.args)}")
         return function(called, *(_read(a, names) for a in node.args))
     raise InputError(f"{ast.unparse(node)} is not arithmetic, a comparison or a function of channels")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +21,18 @@ from bondloop.program.factored import Factored
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
 from bondloop.program.tick_json import dump_tick
-from bondloop.studies.work import Part
+from bondloop.studies.policy import Policy
+from bondloop.studies.rehearsals import Part
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
     from numpy.typing import NDArray
 
     from bondloop.studies.rehearsals import Rehearsals
     from bondloop.studies.uncertainty import Uncertainty
 
 __all__ = ["Family", "families", "rebuilt_parts"]
-
-MOST_NUMBERS = 4000
-"""Numbers of a form that may differ; with more of them each test is a tick of its own."""
 
 EXPRESSIONS = (
     "expr", "pairs", "source", "body", "definitions", "tangents", "jacobian", "value",
@@ -72,7 +71,12 @@ class Family:
     table: NDArray[np.float64]
 
 
-def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Hashable]) -> list[Family]:
+def families(
+    build: Callable[[int], Tick],
+    tests: int,
+    rows: Sequence[Hashable],
+    most_numbers: int = Policy.form_numbers,
+) -> list[Family]:
     """Build tests and return them by their form.
 
     Parameters
@@ -83,6 +87,8 @@ def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Hashable])
         How many.
     rows
         What a test is built with: those of equal rows are built once.
+    most_numbers
+        That may differ between tests of one form; beyond, each test is a form of its own.
 
     Examples
     --------
@@ -109,7 +115,7 @@ def families(build: Callable[[int], Tick], tests: int, rows: Sequence[Hashable])
         seen[rows[i]] = key, len(form.numbers)
         form.tests.append(i)
         form.numbers.append(np.array(numbers))
-    return [family for form in forms.values() for family in _families(form)]
+    return [family for form in forms.values() for family in _families(form, most_numbers)]
 
 
 def _form(tick: Tick, numbers: list[float]) -> str:
@@ -191,11 +197,11 @@ def _product(step: Product, number: Callable[[float], Expr]) -> list[Step]:
     return lines
 
 
-def _families(form: _Form) -> list[Family]:
+def _families(form: _Form, most_numbers: int) -> list[Family]:
     """Return the tests of a form as one tick; as several where too many numbers differ."""
     numbers, tests = np.array(form.numbers), np.array(form.tests)
     differs = np.flatnonzero((numbers != numbers[0]).any(axis=0))
-    if len(differs) <= MOST_NUMBERS:
+    if len(differs) <= most_numbers:
         tick, varied = _lifted(form.tick, numbers[0], set(differs.tolist()))
         return [Family(tick, varied, tests, np.ascontiguousarray(numbers[:, differs]))]
     alike: dict[bytes, list[int]] = {}
@@ -232,7 +238,11 @@ def _lifted(tick: Tick, numbers: NDArray[np.float64], differs: set[int]) -> tupl
 
 
 def rebuilt_parts(
-    rehearsals: Rehearsals, values: NDArray[np.float64], names: Sequence[str], drawn: Uncertainty
+    rehearsals: Rehearsals,
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    drawn: Uncertainty,
+    policy: Policy,
 ) -> tuple[list[Part], list[str]]:
     """Return tests that are built anew, by their form, and a note that says so.
 
@@ -244,6 +254,8 @@ def rebuilt_parts(
         Of what is varied, (tests, names).
     drawn
         Knows with which of them tests are built, and how; the others are data.
+    policy
+        How many numbers a form may have.
     """
     rebuilt = drawn.rebuilt
     columns = [names.index(name) for name in rebuilt]
@@ -259,7 +271,7 @@ def rebuilt_parts(
         return tick
 
     parts = []
-    groups = families(build, len(rows), rows)
+    groups = families(build, len(rows), rows, policy.form_numbers)
     data = [name for name in names if name not in rebuilt]
     places = [names.index(name) for name in data]
     for family in groups:

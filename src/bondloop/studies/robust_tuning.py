@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,31 +11,23 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.display.html import as_text
 from bondloop.errors import InputError
-from bondloop.studies.distributions import Distribution
+from bondloop.studies.campaign import sample
+from bondloop.studies.distributions import Distribution, unit_points, whole_number
 from bondloop.studies.named_measures import TRIP, limit_shares
+from bondloop.studies.policy import POLICY, Policy
 from bondloop.studies.rehearsals import Outcome, Rehearsals
-from bondloop.studies.sampled import Sampled, sample, unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
-    from bondloop.studies.correlated import Correlated
+    from bondloop.studies.distributions import Correlated
+    from bondloop.studies.sampled import Sampled
 
 __all__ = ["Setting", "Tuned", "tune_over"]
-
-LOGARITHMIC = 20.0
-"""Ratio of the ends of a range from which on it is searched in decades."""
-
-POPULATION = 8
-"""Settings of a generation, for each thing that is set."""
-
-STOPPED = 1e12
-"""Beyond all measures: what counts for a setting whose quantile is a test that stopped, by how many did."""
-
-OTHERS = 2048
-"""Rigs, other than those of the search, on which the test is compared before and after."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +147,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     backend: str = "auto",
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    policy: Policy = POLICY,
 ) -> Tuned:
     """Find settings of a test that are best in a quantile over uncertain rigs.
 
@@ -183,6 +175,8 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         As of `sample`.
     progress
         Called with the tests done and the tests wanted.
+    policy
+        The size of a generation, and from where on a range is searched in decades.
 
     Examples
     --------
@@ -204,7 +198,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     wanted = list(measures) if measures is not None else _usual(test)
     if not wanted or set(wanted) & set(TRIP):
         raise InputError("measures: expected at least one, and no trip, for that always counts")
-    ranges = {name: _Range(name, ends) for name, ends in settings.items()}
+    ranges = {name: _Range(name, ends, policy.decades_from) for name, ends in settings.items()}
     Uncertainty({name: Distribution("uniform", r.low, r.high) for name, r in ranges.items()}, test).at(
         np.tile([0.0, 1.0], (len(ranges), 1))
     )
@@ -213,7 +207,8 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         raise InputError(f"{taken[0]} is either set or uncertain, not both")
     rehearsals = Rehearsals(test, [*ranges, *drawn.owners], wanted, seconds, backend)
     rigs = drawn.at(unit_points(drawn.size, samples, "sobol", seed))
-    whole = (generations + 1) * _population(len(ranges)) * samples
+    population = max(policy.population * len(ranges), 5)
+    whole = (generations + 1) * population * samples
     tried: list[Setting] = []
 
     def measured(values: NDArray[np.float64]) -> list[Setting]:
@@ -234,7 +229,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     tick = {v.name: x for v, x in test.tick.parameters.items()}
     own = measured(np.array([[tick[name] for name in ranges]]))[0]
     start = np.array([[r.place(own.values[name]) for name, r in ranges.items()]])
-    first = unit_points(len(ranges), _population(len(ranges)), "sobol", seed).T
+    first = unit_points(len(ranges), population, "sobol", seed).T
     unit = Bounds(np.zeros(len(ranges)), np.ones(len(ranges)))
     interrupted = False
     try:
@@ -250,8 +245,8 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     tuned = test.with_values(dict(best.values))
     before, after = (
         sample(
-            one, distributions, max(OTHERS, samples), wanted, seconds=seconds, seed=seed + 1, backend=backend,
-            jobs=jobs,
+            one, distributions, max(policy.compared, samples), wanted, seconds=seconds, seed=seed + 1,
+            backend=backend, jobs=jobs, policy=policy,
         )
         for one in (test, tuned)
     )  # fmt: skip
@@ -261,10 +256,6 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
 def _usual(test: HybridTest) -> list[str]:
     limits = getattr(getattr(test, "interlock", None), "limits", None)
     return ["error", "limit"] if limit_shares(test.tick, limits) else ["error"]
-
-
-def _population(settings: int) -> int:
-    return max(POPULATION * settings, 5)
 
 
 def _setting(
@@ -286,13 +277,14 @@ def _setting(
 
 def _size(setting: Setting, measure: str) -> float:
     value = setting.quantiles[measure]
-    return value if math.isfinite(value) else STOPPED * (1 + setting.stopped)
+    # Beyond all measures, and the more rigs stopped the worse: so the search sees a way out.
+    return value if math.isfinite(value) else 1e12 * (1 + setting.stopped)
 
 
 class _Range:
     """Between which values a parameter is set."""
 
-    def __init__(self, name: str, ends: tuple[float, float]) -> None:
+    def __init__(self, name: str, ends: tuple[float, float], decades_from: float) -> None:
         try:
             low, high = (float(x) for x in ends)
         except (TypeError, ValueError):
@@ -301,7 +293,7 @@ class _Range:
             raise InputError(
                 f"{name}: expected the smaller end first, both finite; found {low:g} and {high:g}"
             )
-        self.low, self.high, self.decades = low, high, low > 0 and high / low > LOGARITHMIC
+        self.low, self.high, self.decades = low, high, low > 0 and high / low > decades_from
 
     def at(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values at places from 0 to 1."""

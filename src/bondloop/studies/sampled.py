@@ -1,48 +1,217 @@
-"""Many rehearsals with values drawn from distributions: probabilities, quantiles, what matters most."""
+"""What was measured of many tests: probabilities, quantiles, histories of chosen ones, files and tables."""
 
 from __future__ import annotations
 
+import csv
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bondloop.compile.batch import BATCHES
-from bondloop.display import brief, telling
+from bondloop.display import brief
 from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
-from bondloop.studies.campaign import Campaign
-from bondloop.studies.histories import choose, histories
+from bondloop.records.replacing import replacing
 from bondloop.studies.named_measures import TRIP
-from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.streamed import NO_PYARROW, NUMBER, RESERVED, STOPPED, STOPPED_BY, has_parquet
-from bondloop.studies.tables import data_frame, data_set, replacing, write_csv, write_parquet
-from bondloop.studies.uncertainty import Uncertainty
+from bondloop.studies.streamed import NO_PYARROW, NUMBER, STOPPED, STOPPED_BY, has_parquet
+from bondloop.studies.uncertainty import built
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import pandas as pd
     import xarray as xr
-    from distributed import Client
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
-    from bondloop.studies.correlated import Correlated
-    from bondloop.studies.distributions import Distribution
-    from bondloop.studies.on_the_way import Measure
-    from bondloop.studies.tested import Tested
+    from bondloop.studies.distributions import Correlated, Distribution
 
     Scalar = TypeVar("Scalar", bound=np.generic)
 
-__all__ = ["Probability", "Sampled", "sample"]
+__all__ = [
+    "Probability",
+    "Sampled",
+    "choices",
+    "choose",
+    "data_frame",
+    "data_set",
+    "histories",
+    "write_csv",
+    "write_parquet",
+]
 
-Method = Literal["sobol", "latin", "random"]
-METHODS = ("sobol", "latin", "random")
-MOST = 2**30
-"""Tests at most: as many as a Sobol sequence has points."""
+
+def write_csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns as CSV.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    columns
+        By name, all of one length.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+
+
+def write_parquet(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns as Parquet.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    columns
+        By name, all of one length.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(dict(columns)), path)
+
+
+def data_frame(columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    """Return columns as a table of pandas, a row for each test.
+
+    Parameters
+    ----------
+    columns
+        By name, all of one length.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "to_pandas() needs pandas ('pip install pandas'); found['error'] is an array without it"
+        ) from None
+    return pd.DataFrame(dict(columns))
+
+
+def data_set(columns: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> xr.Dataset:
+    """Return columns as a data set of xarray.
+
+    Parameters
+    ----------
+    columns
+        By name, all of one length.
+    about
+        How some of them were drawn, by name.
+    """
+    try:
+        import xarray as xr
+    except ImportError:
+        raise InputError(
+            "to_xarray() needs xarray ('pip install xarray'); found['error'] is an array without it"
+        ) from None
+    drawn = {name: {"distribution": about[name]} if name in about else {} for name in columns}
+    # Its numbers are the coordinate, as they have the name of the dimension.
+    return xr.Dataset({name: ("test", values, drawn[name]) for name, values in columns.items()})
+
+
+def choose(found: Sampled, measure: str, which: str, most: int = 1000) -> dict[str, int]:
+    """Return the numbers of chosen tests, by name.
+
+    Parameters
+    ----------
+    found
+        The tests.
+    measure
+        By which they are ranked.
+    which
+        Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``, with commas
+        between them. A quantile of a time is of the tests in which it happened, as `Sampled.quantile`.
+    most
+        Tests that may be chosen: their whole histories are kept in memory.
+    """
+    ranked, n = found.worst_first(measure).tolist(), len(found)
+    # Smaller values first: of a time those in which it happened, the earliest being the worst.
+    happened = (~np.isnan(found[measure]))[ranked].tolist()
+    among = (
+        [i for i, good in zip(ranked, happened, strict=True) if good]
+        if measure in found.times
+        else ranked[::-1]
+    )
+    names: dict[str, int] = {}
+    for word, count in choices(which):
+        if word == "%":
+            # As `Sampled.quantile`: the first that no smaller share lies below.
+            if among:
+                names[f"{count:g} %"] = among[math.ceil(count / 100 * (len(among) - 1) - 1e-9)]
+            continue
+        numbers = range(0, n, int(count)) if word == "every" else range(min(int(count), n))
+        if len(numbers) > most:
+            raise InputError(f"'{which}' chooses {len(numbers):,} tests; at most {most:,} are recorded")
+        for i in numbers:
+            if word == "every":
+                names[f"test {i}"] = i
+            else:
+                names[f"{word} {i + 1}"] = ranked[i if word == "worst" else n - 1 - i]
+    return names
+
+
+def choices(which: str) -> list[tuple[str, float]]:
+    """Return the words of a choice, each with its number.
+
+    Parameters
+    ----------
+    which
+        As of `choose`.
+
+    Examples
+    --------
+    >>> choices("worst 3, best, 95 %")
+    [('worst', 3.0), ('best', 1.0), ('%', 95.0)]
+    """
+    found = []
+    for part in str(which).split(","):
+        plain = " ".join(part.split())
+        share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", plain)
+        word = re.fullmatch(r"(worst|best|every)(?: (\d+))?", plain)
+        if share is not None and float(share[1]) <= 100:
+            found.append(("%", float(share[1])))
+        elif word is not None and int(word[2] or 1) > 0 and plain != "every":
+            found.append((word[1], float(word[2] or 1)))
+        else:
+            raise InputError(f"expected a choice such as 'worst 3, best, 95 %, every 100'; found {plain!r}")
+    return found
+
+
+def histories(
+    found: Sampled,
+    test: HybridTest | PseudoDynamicTest | Simulation,
+    chosen: Mapping[str, int],
+    make: Callable[[Mapping[str, float]], HybridTest | PseudoDynamicTest | Simulation] | None = None,
+) -> dict[str, Run]:
+    """Rehearse chosen tests and return them by name.
+
+    Parameters
+    ----------
+    found
+        The tests.
+    test
+        That was sampled.
+    chosen
+        Their numbers by name.
+    make
+        Makes the test with other options, where some were varied.
+    """
+    if math.isnan(found.length):
+        raise InputError("these tests do not say how long they were; sample them anew")
+    runs = {}
+    for name, i in chosen.items():
+        row = found.row(i)
+        base = built(test, make, {n: row.pop(n) for n in found.rebuilt})
+        try:
+            runs[name] = base.with_values(row).run(found.length)
+        except InputError:  # a state that begins otherwise: it is of the tick alone
+            runs[name] = base.prepare().run(row, found.length)
+    return runs
 
 
 class Probability(NamedTuple):
@@ -307,135 +476,3 @@ class Sampled:
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
-
-
-@telling("rehearsing")
-def sample(  # noqa: PLR0913 - each is one choice of the user's
-    test: Tested,
-    distributions: Mapping[str, Distribution | Correlated | str],
-    samples: float,
-    measures: Sequence[str] | Mapping[str, Measure] = ("error",),
-    *,
-    seconds: float | str | None = None,
-    method: Method = "sobol",
-    seed: int = 0,
-    backend: str = "auto",
-    jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    keep: str | Path | None = None,
-    resume: bool = False,
-    cluster: int | str | Client | None = None,
-    make: Callable[[Mapping[str, float]], Tested] | None = None,
-) -> Sampled:
-    """Rehearse a test many times with values drawn from distributions.
-
-    Parameters
-    ----------
-    test
-        A `HybridTest`, or anything else that has a tick.
-    distributions
-        By the path of a parameter, or of a state that begins otherwise; what is drawn together (`Correlated`,
-        `from_identified`) by the path under which its parameters are, ``"rig.transfer"``.
-    samples
-        How many tests.
-    measures
-        Names: ``error`` (rms error of the first transfer system, over the rms of what it should follow),
-        ``trip`` and ``trip_time``, ``delay``, ``energy``, ``growth``, ``reference_error``, ``limit`` (the
-        largest share of a limit that was reached), ``peak:EXPRESSION`` of channels, ``rms:``, ``mean:``,
-        ``largest:``, ``smallest:``, ``last:`` and ``first:`` (time at which it is not zero); or measures by
-        name.
-    seconds
-        Length of each, in s or as text, ``"2 min"``; the test's own unless given.
-    method
-        ``"sobol"``: a scrambled Sobol sequence, the most even; ``"latin"``: a Latin hypercube; ``"random"``.
-    seed
-        Of what is drawn: the same seed gives the same tests.
-    backend, jobs
-        See `bondloop.compile.batch.Batch`.
-    progress
-        Called with the tests done and the tests wanted.
-    keep
-        A Parquet file into which results go as they come. Whatever ends the study, they are kept.
-    resume
-        Go on with the study of that file, if it was interrupted.
-    cluster
-        Run on Dask: a number of worker processes on this machine, the address of a scheduler
-        (``"tcp://host:8786"``), or a ``distributed.Client``.
-    make
-        Makes the test with other options, by name, where what is varied is no parameter of it: each test is
-        then built anew.
-
-    Raises
-    ------
-    Interrupted
-        By Ctrl-C; it has the tests that are done.
-
-    Examples
-    --------
-    >>> from bondloop.papers import wagg_three_mass
-    >>> found = sample(wagg_three_mass.test(), {"rig.transfer.mass.mass": "normal(1, 5%)"}, 64, seconds=2)
-    >>> len(found), found.probability().value, 0 < found.quantile("error", 0.5) < 1
-    (64, 0.0, True)
-    """
-    count = whole_number(samples, "samples", 1)
-    whole_number(seed, "seed", 0)
-    if isinstance(measures, str):
-        raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
-    if jobs is not None:
-        whole_number(jobs, "jobs", 1)
-    if backend not in BATCHES:
-        raise InputError(unknown_name("backend", str(backend), BATCHES))
-    if keep is not None and Path(keep).suffix != ".parquet":
-        raise InputError(f"keep: results are kept in a Parquet file, samples.parquet; found {str(keep)!r}")
-    drawn = Uncertainty(distributions, test, rebuild=True, make=make)
-    expect_memory(count, drawn.size, len(measures))
-    own = (*RESERVED, *TRIP) if isinstance(measures, Mapping) else RESERVED
-    taken = [n for n in measures if n in drawn.owners or n in own]
-    if taken:
-        raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
-    data = [name for name in drawn.owners if name not in drawn.rebuilt]
-    rehearsals = Rehearsals(test, data, measures, seconds, backend)
-    values = drawn.at(unit_points(drawn.size, count, method, seed))
-    about = {"samples": count, "varied": drawn.words, "method": method, "seed": seed}
-    return Campaign(rehearsals, drawn, values).run(
-        about, jobs=jobs, progress=progress, keep=keep, resume=resume, cluster=cluster
-    )
-
-
-def whole_number(value: Any, what: str, least: int) -> int:
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not good or not least <= value <= MOST or value % 1:
-        raise InputError(f"{what}: expected a whole number from {least} to {MOST:,}; found {value!r}")
-    return int(value)
-
-
-def expect_memory(count: int, drawn: int, measures: int) -> None:
-    """Refuse tests whose values and measures would not fit into this machine's memory."""
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not say
-        return
-    # The points, of the next power of two, the same in order, what they stand for; measures, number, cause.
-    need = 8 * count * (4 * drawn + measures + 3)
-    if need > there:
-        raise InputError(
-            f"{count:,} tests need about {need / 1e9:,.0f} GB of memory for what is drawn and measured, and "
-            f"this machine has {there / 1e9:,.0f} GB: draw fewer, or several studies with other seeds"
-        )
-
-
-def unit_points(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
-    """Return points of the unit cube, (dimensions, tests)."""
-    from scipy.stats import qmc
-
-    if method not in METHODS:
-        raise InputError(unknown_name("method", method, METHODS))
-    if method == "random":
-        return np.random.default_rng(seed).random((count, dimensions)).T
-    random = np.random.default_rng(seed)
-    if method == "latin":
-        points = qmc.LatinHypercube(dimensions, seed=random).random(count)
-    else:
-        # The sequence is even in powers of two; of the next power the first so many are taken.
-        points = qmc.Sobol(dimensions, seed=random).random_base2(max(0, math.ceil(math.log2(count))))[:count]
-    return np.clip(points.T, 2.0**-54, 1 - 2.0**-53)

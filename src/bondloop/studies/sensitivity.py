@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,22 +11,20 @@ import numpy as np
 from bondloop.display import brief, telling
 from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError
+from bondloop.studies.distributions import unit_points, whole_number
 from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.sampled import unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
-    from bondloop.studies.correlated import Correlated
-    from bondloop.studies.distributions import Distribution
-    from bondloop.studies.on_the_way import Measure
-    from bondloop.studies.tested import Tested
+    from bondloop.studies.distributions import Correlated, Distribution
+    from bondloop.studies.rehearsals import Tested
+    from bondloop.studies.tick_measures import Measure
 
 __all__ = ["Index", "Sensitivity", "sensitivity"]
-
-RESAMPLED = 200
-"""How often tests are drawn anew from those at hand, for the intervals (Efron's bootstrap)."""
 
 
 class Index(NamedTuple):
@@ -111,6 +108,7 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
     backend: str = "auto",
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    resampled: int = 200,
 ) -> Sensitivity:
     """Return Sobol's indices of sensitivity, first order and total.
 
@@ -125,6 +123,8 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
         As of `sample`.
     samples
         Tests of one set: a power of two.
+    resampled
+        How often sets of tests are drawn anew from those at hand, for the intervals (Efron's bootstrap).
 
     References
     ----------
@@ -160,12 +160,12 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
         rows = values.reshape(len(sets), count)
         good = np.isfinite(rows).all(axis=0)
         left[name] = int(count - good.sum())
-        both = _indices(rows[:, good], seed)
+        both = _indices(rows[:, good], seed, resampled)
         first[name], total[name] = (dict(zip(places, one, strict=True)) for one in both)
     return Sensitivity(first, total, count * len(sets), left)
 
 
-def _indices(rows: NDArray[np.float64], seed: int) -> tuple[list[Index], list[Index]]:
+def _indices(rows: NDArray[np.float64], seed: int, resampled: int) -> tuple[list[Index], list[Index]]:
     """Return first and total indices with their intervals, from f(A), f(B) and f(A with one of B)."""
     n, count = rows.shape[1], len(rows) - 2
     if n < 2:
@@ -173,7 +173,7 @@ def _indices(rows: NDArray[np.float64], seed: int) -> tuple[list[Index], list[In
         return nothing, nothing
     first, total = _estimates(rows)
     random = np.random.default_rng(seed)
-    drawn = [_estimates(rows[:, random.integers(0, n, n)]) for _ in range(RESAMPLED)]
+    drawn = [_estimates(rows[:, random.integers(0, n, n)]) for _ in range(resampled)]
     found = []
     for i, value in enumerate((first, total)):
         low, high = np.quantile([d[i] for d in drawn], [0.025, 0.975], axis=0)

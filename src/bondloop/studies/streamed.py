@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
+from bondloop.studies.policy import POLICY, Policy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,9 +31,6 @@ RESERVED = (NUMBER, STOPPED, STOPPED_BY)
 
 ABOUT = b"bondloop"
 """Under which a file says what was studied."""
-
-FLUSH_SECONDS, MOST_ROWS, GROUP = 2.0, 2**18, 2**15
-"""After how long, and for how many rows, a file is written; and how many rows are written at a time."""
 
 NO_PYARROW = "Parquet needs pyarrow ('pip install pyarrow')"
 
@@ -106,10 +104,18 @@ class Stream:
         Of what is varied, by name, for all tests.
     resume
         Go on with what is there; otherwise begin anew.
+    policy
+        When a file is written, and in which groups of rows.
     """
 
     def __init__(
-        self, path: str | Path, about: Mapping[str, Any], values: Columns, *, resume: bool = False
+        self,
+        path: str | Path,
+        about: Mapping[str, Any],
+        values: Columns,
+        *,
+        resume: bool = False,
+        policy: Policy = POLICY,
     ) -> None:
         if not has_parquet():
             raise InputError(f"{Path(path).name}: {NO_PYARROW}")
@@ -121,7 +127,7 @@ class Stream:
         self.rows = Rows(self.count)
         self._waiting: list[tuple[NDArray[np.int64], Columns]] = []
         self._flushed, self._file = time.monotonic(), 0
-        self._anew = not resume
+        self._anew, self._policy = not resume, policy
         if resume:
             self._load()
 
@@ -129,8 +135,8 @@ class Stream:
         """Take the results of some tests; now and then they are written."""
         self.rows.put(numbers, columns)
         self._waiting.append((numbers, columns))
-        enough = sum(len(n) for n, _ in self._waiting) >= MOST_ROWS
-        if enough or time.monotonic() - self._flushed > FLUSH_SECONDS:
+        enough = sum(len(n) for n, _ in self._waiting) >= self._policy.flush_rows
+        if enough or time.monotonic() - self._flushed > self._policy.flush_seconds:
             self.flush()
 
     def flush(self) -> None:
@@ -196,8 +202,9 @@ class Stream:
         scratch = target.with_name(f"{target.name}.unfinished")
         writer = None
         try:
-            for at in range(0, len(numbers), GROUP):
-                part = slice(at, at + GROUP)
+            group = self._policy.row_group
+            for at in range(0, len(numbers), group):
+                part = slice(at, at + group)
                 arrays = {NUMBER: numbers[part], **{n: v[numbers[part]] for n, v in self.values.items()}}
                 arrays |= {name: values[part] for name, values in columns.items()}
                 table = pa.Table.from_arrays([_column(v) for v in arrays.values()], names=list(arrays))

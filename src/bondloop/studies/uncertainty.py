@@ -15,14 +15,13 @@ import numpy as np
 from bondloop.data.ranges import checked_value, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.tick_json import dump_tick
-from bondloop.studies.correlated import Correlated
-from bondloop.studies.distributions import Distribution, between_commas, distribution
+from bondloop.studies.distributions import Correlated, Distribution, between_commas, distribution
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.tick import Tick
-    from bondloop.studies.tested import Tested
+    from bondloop.studies.rehearsals import Tested
 
     Given = Mapping[str, "Distribution | Correlated | str"]
     Built = TypeVar("Built", bound=Tested)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, page, plain
+from bondloop.plots.page import COLOURS, GREY, INK, STYLE, dress, finish, page, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,12 +56,12 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     if names:
         figure.legend(
             *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False,
-            fontsize=SMALL, labelcolor=INK, handletextpad=0.2, columnspacing=1.4,
+            fontsize=STYLE.small, labelcolor=INK, handletextpad=0.2, columnspacing=1.4,
         )  # fmt: skip
     else:
         left.text(0.5, 0.5, "nothing ran to its end", ha="center", color=GREY, transform=left.transAxes)
     words = "\n".join(textwrap.wrap(plain(answer.sentence.replace(" %", "\u00a0%")), 96))
-    figure.suptitle(words, fontsize=LABEL, color=INK, x=0.02, ha="left")
+    figure.suptitle(words, fontsize=STYLE.label, color=INK, x=0.02, ha="left")
     return finish(figure, path)
 
 

@@ -14,8 +14,7 @@ from two_halves import until
 from bondloop.errors import InputError
 from bondloop.realtime.recorder import EXIT_DISK
 from bondloop.realtime.recorder_supervisor import merged_files
-from bondloop.records import Record
-from bondloop.records.hdf5 import read_cycles
+from bondloop.records import Record, read_cycles
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from bondloop.records.hdf5 import read_events
+from bondloop.records import read_events
 from bondloop.safety.causes import cause_words, limit_name
 from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH, FORCE_SWITCH, WARNING
 

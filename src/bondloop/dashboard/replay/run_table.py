@@ -15,7 +15,7 @@ from bondloop.dashboard.frames import PLANE, Block
 from bondloop.dashboard.replay.run_events import Changes
 from bondloop.errors import InputError
 from bondloop.realtime.telemetry.snapshot import ShownChannel
-from bondloop.records.hdf5 import read_run
+from bondloop.records import read_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -131,7 +131,7 @@ class SpecimenFit:
         path
             Where to save it as well, ``"loops.png"``; None: it is only returned.
         """
-        from bondloop.plots.loops import measured_loops
+        from bondloop.plots.identification import measured_loops
 
         return measured_loops(self.records, self.predicted, self.errors, path=path)
 

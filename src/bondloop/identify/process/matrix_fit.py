@@ -135,7 +135,7 @@ class MatrixFit:
         path
             Where to save it as well, ``"matrix.png"``; None: it is only returned.
         """
-        from bondloop.plots.process_matrix import process_matrix
+        from bondloop.plots.process_fit import process_matrix
 
         entries: list[list[tuple[Array, NDArray[np.complex128]]]] = []
         for i, row in enumerate(self.matrix):
