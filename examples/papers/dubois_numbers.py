@@ -13,7 +13,6 @@ import numpy as np
 
 from bondloop.papers import dubois_findings as findings
 from bondloop.papers.dubois_damper import (
-    FORCE_CLOSED,
     MODELS,
     RATE,
     SECONDS,
@@ -25,6 +24,7 @@ from bondloop.papers.dubois_damper import (
 )
 from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, lagging, tracking, typical
 from bondloop.papers.dubois_identification import identified, linearised, surface
+from bondloop.papers.dubois_rig import FORCE_CLOSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

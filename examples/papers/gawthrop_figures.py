@@ -21,7 +21,7 @@ from bondloop.control import ObservedVirtualJunction, VirtualJunction
 from bondloop.hybrid import HybridTest
 from bondloop.identify import fit_bond_graph
 from bondloop.papers import gawthrop_graphs as graphs
-from bondloop.papers import gawthrop_identification as section
+from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import Rig
 from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page

@@ -12,7 +12,7 @@ import scipy.signal as sg
 
 from bondloop.bondgraph import I, Input, Model, MSe, One, Port, R, Se
 from bondloop.identify import Experiment
-from bondloop.papers import gawthrop_identification as section
+from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import Rig

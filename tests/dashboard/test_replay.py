@@ -21,6 +21,7 @@ from bondloop.dashboard.replay.run_table import RunTable
 from bondloop.dashboard.settings import Settings, Subject
 from bondloop.errors import InputError
 from bondloop.measurements import reader_process
+from bondloop.measurements.policy import Limits
 from bondloop.program.quantity import Meaning, Role
 from bondloop.records import Record
 
@@ -269,8 +270,8 @@ def test_a_file_that_the_library_never_finishes_is_refused_and_the_others_are_re
     record, tmp_path, monkeypatch
 ):
     """It is tried once; whoever asks again before it has changed hears it at once."""
-    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
-    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    # Patience by the clock: others may take the processor.
+    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
     record.save(tmp_path / "run.h5")
     endless(tmp_path / "run.h5", tmp_path / "damaged.h5")
     client = Client(application(Settings(runs=tmp_path), 8750))

@@ -7,6 +7,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.display import at_work, progress, silent, telling
+from bondloop.display.policy import Display
 from bondloop.hybrid.check import check
 from bondloop.papers.silva_comparison import compare
 
@@ -28,8 +29,7 @@ class Screen:
 @pytest.fixture
 def screen(monkeypatch):
     made = Screen()
-    monkeypatch.setattr(progress, "SOON", 0.0)
-    monkeypatch.setattr(progress, "AGAIN", 0.001)
+    monkeypatch.setattr(progress, "DISPLAY", Display(shown_after=0.0, looked_at_every=0.001))
     monkeypatch.setattr(progress, "find_screen", lambda: made)
     return made
 

@@ -15,7 +15,8 @@ import pytest
 import bondloop as bl
 from bondloop.assess import Metrics
 from bondloop.display import brief
-from bondloop.display.figure import HEAVY, Figure
+from bondloop.display.figure import Figure
+from bondloop.display.policy import DISPLAY
 from bondloop.hybrid import Run
 from bondloop.records import Record
 from bondloop.studies import Axis, Study
@@ -154,4 +155,4 @@ def test_heavy_figures_are_pictures():
     shown, about = figure._repr_mimebundle_()
     assert [*shown] == ["image/png"]
     assert about["image/png"] == {"width": 384, "height": 288}
-    assert len(shown["image/png"]) < HEAVY
+    assert len(shown["image/png"]) < DISPLAY.svg_letters

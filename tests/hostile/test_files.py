@@ -18,6 +18,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
 from bondloop.measurements import reader_process
+from bondloop.measurements.policy import Limits
 from bondloop.records import Record
 from bondloop.structures import read_matrices
 
@@ -292,15 +293,15 @@ def first_of_all(folder, monkeypatch, *lines):
 def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
     """A good file was called damaged where Python took long to start, as it does on a busy machine."""
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0))
     first_of_all(tmp_path / "slow", monkeypatch, "import time", "time.sleep(2.5)")
     assert len(Record.load(path, isolated=True)) == len(Record.load(path))
 
 
 def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
-    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    # Patience by the clock: others may take the processor.
+    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
     lines = ("import bondloop.records.isolated as it", "def read_content(*_):", "    while True: pass")
     first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_content = read_content")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):

@@ -9,7 +9,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.measurements import read_measurements, reader_process
-from bondloop.measurements.text_lines import LARGEST
+from bondloop.measurements.policy import LIMITS, Limits
 from bondloop.records import Record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))  # for recorders.py
@@ -65,8 +65,8 @@ def blocks(content: bytes, word: bytes) -> list[int]:
 @pytest.mark.parametrize("word", [b"##DG", b"##CN"])
 def test_mdf_that_leads_in_circles(tmp_path, monkeypatch, word):
     """The first link of these blocks is to the next of their kind: here, to the block itself."""
-    monkeypatch.setattr(reader_process, "SECONDS", 1.0)
-    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    # Patience by the clock: others may take the processor.
+    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
     path = tmp_path / "a.mf4"
     write_mdf(path)
     content = bytearray(path.read_bytes())
@@ -90,7 +90,7 @@ def test_mdf_that_claims_more_than_it_holds(tmp_path):
 def test_a_text_without_end_is_not_read(tmp_path):
     path = tmp_path / "a.txt"
     with path.open("wb") as file:
-        file.truncate(LARGEST + 1)  # takes no room on the disk
+        file.truncate(LIMITS.text_bytes + 1)  # takes no room on the disk
     with pytest.raises(InputError, match="at most"):
         read_measurements(path)
     with pytest.raises(InputError, match="a device"):

@@ -17,8 +17,7 @@ from bondloop.identify import read_data
 from bondloop.identify.contents import read_contents
 from bondloop.measurements import Measurements, read_measurements, sampling_of
 from bondloop.measurements.headings import heading
-from bondloop.measurements.lvm import from_lvm
-from bondloop.measurements.text import from_lines
+from bondloop.measurements.text import from_lines, from_lvm
 from bondloop.program.signals import Table
 
 sys.path.insert(0, str(Path(__file__).parent))  # for recorders.py

@@ -18,7 +18,6 @@ from bondloop.errors import InputError
 from bondloop.identify import fourier_point
 from bondloop.papers import dubois_damper as paper
 from bondloop.papers import dubois_findings as findings
-from bondloop.papers import dubois_substructured as substructured
 from bondloop.papers.dubois_identification import identified, linearised, measured, verified
 from bondloop.safety import Cause
 
@@ -173,7 +172,7 @@ def test_the_default_run_follows_and_does_not_trip(coupled):
 
 def test_the_typical_run_is_with_the_second_order_model_at_8_6_hz():
     """Figure 12: what is left is mostly at the frequency of the excitation, though it does not look so."""
-    run = substructured.typical()
+    run = findings.typical()
     assert run.record.description["controller"]["process"]["delay"] == 0
     assert len(run.record.description["controller"]["process"]["denominator"]) == 3
     found = findings.numbers_of(run)
@@ -203,7 +202,7 @@ def test_with_the_short_prediction_they_hold_to_40_hz():
 def test_the_open_question_is_answered_with_numbers():
     """Fitted up to 100 Hz, the delay models win only from 25 Hz on; fitted up to 40 Hz, also below 10 Hz."""
     made, used = findings.cases(), findings.used_cases()
-    low, middle, high = substructured.BANDS.values()
+    low, middle, high = findings.BANDS.values()
 
     def best(runs, names, band):
         return min(runs[name].harmonic_error(*band) for name in names)
@@ -223,7 +222,7 @@ def test_the_open_question_is_answered_with_numbers():
 def test_with_a_nearly_linear_specimen_they_win_everywhere():
     """The large orifice: no valves, a tenth of the damping. What is left is what the models miss."""
     made = findings.large_cases()
-    for band in substructured.BANDS.values():
+    for band in findings.BANDS.values():
         pure = min(made[name].harmonic_error(*band) for name in ("G1", "G2"))
         assert made["G1D short"].harmonic_error(*band) < 0.6 * pure
     assert made["G1D short"].harmonic_error(2.0, 10.0) == pytest.approx(0.019, rel=0.1)
@@ -246,7 +245,7 @@ def test_the_short_prediction_amplifies_noise_but_the_demand_is_smooth():
 
 
 def test_a_lagging_controller_trips_on_power_and_the_rig_comes_to_rest():
-    run = substructured.lagging()
+    run = findings.lagging()
     assert run.completed
     assert set(run["interlock.cause"][run["interlock.cause"] != 0]) == {Cause.POWER}
     when, _ = run.trip
@@ -266,7 +265,7 @@ def test_a_lagging_controller_trips_on_power_and_the_rig_comes_to_rest():
 def test_findings_are_numbers_and_words(coupled):
     numbers, words = paper.findings(coupled), " ".join(paper.words(coupled))
     assert all(np.isfinite(value) for value in numbers.values())
-    assert numbers["lagging_controller_tripped_at_s"] == substructured.lagging().trip[0]
+    assert numbers["lagging_controller_tripped_at_s"] == findings.lagging().trip[0]
     assert "the delay models win" in words
     assert "good up to 12 Hz" in words
     assert "G1D fails past 10 Hz" in words

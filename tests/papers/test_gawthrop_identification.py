@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.papers import gawthrop_identification as section
+from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_two_actuators as two
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"

@@ -10,7 +10,6 @@ from bondloop.errors import InputError
 from bondloop.hybrid.check import check
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import marths_benchmark as paper
-from bondloop.papers import marths_structure as structure
 from bondloop.papers.marths_benchmark import NUMBERS, criteria, pose
 
 NONE = {
@@ -55,9 +54,9 @@ def frequencies(M, K):
 
 def test_the_structure_is_that_of_the_files():
     """14.396, 80.10, 165.12 rad/s; the numerical part 13.984 rad/s and 6778.376 kg; all stay positive."""
-    M, _, K = structure.reference_matrices()
+    M, _, K = paper.reference_matrices()
     assert frequencies(M, K)[:3] == pytest.approx([14.396, 80.10, 165.12], rel=1e-4)
-    M, C, K = structure.numerical_matrices()
+    M, C, K = paper.numerical_matrices()
     assert M[26, 26] == pytest.approx(6778.376, abs=1e-3)
     assert frequencies(M, K)[0] == pytest.approx(13.984, rel=1e-4)
     assert np.linalg.eigvalsh(K)[0] > 0 < np.linalg.eigvalsh(C)[0]
@@ -65,11 +64,11 @@ def test_the_structure_is_that_of_the_files():
 
 def test_the_bond_graph_has_the_structures_own_poles():
     """Rotations without mass: the poles of [C_rr v = -K u] and of the masses, written down with matrices."""
-    M, _, K = structure.reference_matrices()
-    system = structure.reference().compile()
+    M, _, K = paper.reference_matrices()
+    system = paper.reference().compile()
     slow = np.sort_complex(system.poles())
     lowest = slow[np.argsort(np.abs(slow))][:6]
-    damping = structure.DAMPING
+    damping = paper.DAMPING
     omega = frequencies(M, K)[:3]
     zeta = damping[0] / (2 * omega) + damping[1] * omega / 2
     expected = -zeta * omega + 1j * omega * np.sqrt(1 - zeta**2)
@@ -196,10 +195,10 @@ def test_the_check_knows_how_much_larger_the_computed_force_may_be():
 
     def radius(factor):
         scaled = {word: tuple(tuple(factor * x for x in row) for row in rows) for word, rows in law.items()}
-        changed = test.replaced(restoring_force=RestoringForce(**scaled, inputs=(structure.MOMENT,)))
+        changed = test.replaced(restoring_force=RestoringForce(**scaled, inputs=(paper.MOMENT,)))
         return RunningLoop(changed).at().spectral_radius
 
-    law = structure.FORCE
+    law = paper.FORCE
     factor = check(test, 7.0, suggest=False).margins.gain.value
     assert factor == pytest.approx(4.58, abs=0.02)
     assert radius(0.98 * factor) < 1 < radius(1.02 * factor)

@@ -21,16 +21,17 @@ from bondloop.assess.energy import (
     work,
 )
 from bondloop.assess.frequency import FrequencyIndex, Response, frequency_evaluation_index, response_at
-from bondloop.assess.indicator import tracking_indicator
 from bondloop.assess.judgement import SCALES, Finding, Grade, Judgement, Scale, graded
 from bondloop.assess.metrics import Metrics, metrics
-from bondloop.assess.synchronisation import SynchronisationErrors, synchronisation_errors
 from bondloop.assess.tracking import (
+    SynchronisationErrors,
     maximum_error,
     normalised_peak_error,
     normalised_rms_error,
     peak_amplitude_error,
     rms,
+    synchronisation_errors,
+    tracking_indicator,
 )
 
 __all__ = [

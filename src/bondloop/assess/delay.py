@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import same_length
+from bondloop.assess.tolerances import AS_GOOD
 from bondloop.data.ranges import POSITIVE
 from bondloop.errors import InputError
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["correlation", "delay"]
-
-AS_GOOD = 0.02
-"""Peaks this close to the highest count as equal; a sine repeats every period and noise must not choose."""
 
 
 def delay(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import same_length
+from bondloop.assess.tolerances import FALSE_ALARM, FEWEST_PERIODS, LEAST_VIBRATION, SLOW
 from bondloop.assess.tracking import rms
 from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
@@ -15,19 +16,7 @@ from bondloop.display import brief
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SLOW", "Vibration", "vibration", "vibration_frequency"]
-
-SLOW = 0.1
-"""What is slower than this share of the vibration's frequency is drift: a decade keeps the two apart."""
-
-FEWEST_PERIODS = 3.0
-"""With fewer periods in the record nothing tells a drift from the motion itself."""
-
-LEAST = 1e-6
-"""A vibration this small beside the whole motion is rounding or noise, not something to be followed."""
-
-NOISE_TAKEN_FOR_MOTION = 1e-6
-"""Probability that of all lines of white noise the greatest is taken for a motion's."""
+__all__ = ["Vibration", "vibration", "vibration_frequency"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +133,7 @@ def vibration(
         return None
     count = int(np.ceil(2 * SLOW * frequency * x.size * period))
     kept = tuple(_without_lines(_without_parabola(s), count) for s in signals)
-    if rms(kept[0]) <= LEAST * rms(x):
+    if rms(kept[0]) <= LEAST_VIBRATION * rms(x):
         return None
     return Vibration(kept, SLOW * frequency, rms(x - kept[0]) / rms(kept[0]))
 
@@ -157,7 +146,7 @@ def _above_noise(count: int) -> float:
     """
     from scipy.special import erfcinv
 
-    return float((erfcinv(NOISE_TAKEN_FOR_MOTION / count) / erfcinv(0.5)) ** 2)
+    return float((erfcinv(FALSE_ALARM / count) / erfcinv(0.5)) ** 2)
 
 
 def _without_parabola(x: NDArray[np.float64]) -> NDArray[np.float64]:

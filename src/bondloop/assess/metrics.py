@@ -17,13 +17,13 @@ from bondloop.assess.energy import (
     normalised_energy_error_of_motion,
 )
 from bondloop.assess.frequency import frequency_evaluation_index
-from bondloop.assess.indicator import tracking_indicator
 from bondloop.assess.samples import LARGEST
 from bondloop.assess.tracking import (
     maximum_error,
     normalised_peak_error,
     normalised_rms_error,
     peak_amplitude_error,
+    tracking_indicator,
 )
 from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name

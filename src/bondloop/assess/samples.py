@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.assess.tolerances import FEWEST, LARGEST
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from bondloop.records import Record
 
 __all__ = ["FEWEST", "LARGEST", "finite_part", "mean_period", "ratio", "same_length"]
-
-LARGEST = 1e150
-"""Beyond this a product of two values overflows: a run is measured up to there."""
-
-FEWEST = 4
-"""Samples below which nothing is measured."""
 
 
 def same_length(**signals: ArrayLike) -> list[NDArray[np.float64]]:

@@ -9,12 +9,10 @@ from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Any
 
+from bondloop.display.policy import DISPLAY
+
 __all__ = ["brief"]
 
-LONGEST = 300
-"""Letters of a repr."""
-FEW = 4
-"""Entries of a list that are written."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -56,10 +54,10 @@ def _value(value: Any) -> str:
     if isinstance(value, Enum) or value is None or hasattr(value, "dtype"):
         return str(value)
     if isinstance(value, Mapping):
-        inside = [f"{k!r}: {_value(v)}" for k, v in list(value.items())[:FEW]]
+        inside = [f"{k!r}: {_value(v)}" for k, v in list(value.items())[: DISPLAY.repr_entries]]
         return f"{{{_list(inside, len(value))}}}"
     if isinstance(value, (tuple, list, AbstractSet)):
-        inside = [_value(v) for v in list(value)[:FEW]]
+        inside = [_value(v) for v in list(value)[: DISPLAY.repr_entries]]
         text = _list(inside, len(value))
         return (
             f"({text})"
@@ -71,7 +69,7 @@ def _value(value: Any) -> str:
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     text = ADDRESS.sub("", repr(value))
-    return text if len(text) <= LONGEST // 3 else f"<{type(value).__name__}>"
+    return text if len(text) <= DISPLAY.repr_letters // 3 else f"<{type(value).__name__}>"
 
 
 def _list(inside: list[str], count: int) -> str:
@@ -90,4 +88,4 @@ def _is_default(field: dataclasses.Field[object], value: object) -> bool:
 
 def _cut(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
+    return text if len(text) <= DISPLAY.repr_letters else f"{text[: DISPLAY.repr_letters - 4]} ..."

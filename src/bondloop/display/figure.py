@@ -14,17 +14,12 @@ from typing import IO
 import matplotlib as mpl
 from matplotlib import figure as mpl_figure
 
+from bondloop.display.policy import DISPLAY
+
 __all__ = ["Bundle", "Figure", "save", "svg_text"]
 
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 """What a notebook shows, by its type, and what is to be known of each."""
-
-HEAVY = 1_000_000
-"""Letters of an SVG from which on a figure is shown as a picture: it would make the notebook heavy."""
-SCREEN = 96
-"""Dots per inch of a browser."""
-SHARP = 2.0
-"""Dots of a picture for each dot of the screen."""
 
 
 class Figure(mpl_figure.Figure):
@@ -41,11 +36,11 @@ class Figure(mpl_figure.Figure):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:  # noqa: ARG002
         """Return what a notebook shows, by its type, and what is to be known of it."""
         lines = svg_text(self)
-        if len(lines) <= HEAVY:
+        if len(lines) <= DISPLAY.svg_letters:
             return {"image/svg+xml": lines}, {}
         buffer = io.BytesIO()
-        save(self, buffer, "png", SHARP * SCREEN)
-        width, height = (round(SCREEN * float(inches)) for inches in self.get_size_inches())
+        save(self, buffer, "png", DISPLAY.sharpness * DISPLAY.screen)
+        width, height = (round(DISPLAY.screen * float(inches)) for inches in self.get_size_inches())
         picture = base64.b64encode(buffer.getvalue()).decode()
         return {"image/png": picture}, {"image/png": {"width": width, "height": height}}
 

@@ -18,6 +18,8 @@ from functools import wraps
 from html import escape
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from bondloop.display.policy import DISPLAY
+
 __all__ = ["Progress", "at_work", "silent", "telling"]
 
 Progress = Callable[[int, int], None]
@@ -26,14 +28,6 @@ Progress = Callable[[int, int], None]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SOON = 1.0
-"""Seconds after which something is shown."""
-AGAIN = 0.25
-"""Seconds between two looks at it."""
-RATE = 0.5
-"""Seconds after which a rate can be told."""
-BAR = 40
-"""Letters of a bar."""
 
 _shown = threading.Lock()
 """Held while something is shown: what it calls in turn, in whatever thread, is part of it."""
@@ -61,8 +55,8 @@ class Terminal:
         """Write over what was there."""
         bar = ""
         if share is not None:
-            full = int(BAR * share)
-            bar = f"[{'#' * full}{'.' * (BAR - full)}] {100 * share:3.0f} %  "
+            full = int(DISPLAY.bar * share)
+            bar = f"[{'#' * full}{'.' * (DISPLAY.bar - full)}] {100 * share:3.0f} %  "
         _write(f"\r\x1b[K{bar}{words}")
 
     def close(self, _words: str) -> None:
@@ -166,7 +160,7 @@ class Line(threading.Thread):
 
     def run(self) -> None:
         """Show it, once it has taken a while, until it is over."""
-        if self._over.wait(SOON):
+        if self._over.wait(DISPLAY.shown_after):
             return
         while True:
             now, state = time.monotonic(), self._state
@@ -175,7 +169,7 @@ class Line(threading.Thread):
             else:
                 pace = self._pace.words(*state, now)
                 self._screen.show(f"{self._words}{pace}", min(1.0, max(0.0, state[0] / state[1])))
-            if self._over.wait(AGAIN):
+            if self._over.wait(DISPLAY.looked_at_every):
                 break
         self._screen.close(f"{self._words}: {_span(time.monotonic() - self._began)}")
 
@@ -262,7 +256,7 @@ class Pace:
         if self._first is None:
             self._first = done, now
         before, began = self._first
-        if done <= before or now - began < RATE:
+        if done <= before or now - began < DISPLAY.rate_after:
             return ""
         rate = (done - before) / (now - began)
         pace = f"  {rate:,.0f}/s" if rate >= 10 else f"  {rate:.2g}/s"

@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.containers import dataset_checked, dataset_values, load_matlab, load_numpy, own_item, readable
 from bondloop.errors import InputError
 from bondloop.measurements.measured import Measurements
+from bondloop.measurements.policy import LIMITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,8 +19,6 @@ __all__ = ["READERS", "read_hdf5", "read_matlab", "read_numpy", "read_parts"]
 
 RUN = "bondloop run"
 """What a run file says of its format; see `bondloop.records.hdf5`."""
-MOST = 100_000
-"""Columns of a run file that are read."""
 
 
 def read_numpy(path: Path) -> Measurements:
@@ -134,7 +133,7 @@ def _take_run(found: Measurements, file: Any) -> None:
 
 
 def _texts(dataset: Any) -> list[str]:
-    if getattr(dataset, "ndim", 0) != 1 or dataset.dtype.kind != "S" or dataset.size > MOST:
+    if getattr(dataset, "ndim", 0) != 1 or dataset.dtype.kind != "S" or dataset.size > LIMITS.channels:
         return []
     return [text.decode("utf-8", "replace") for text in dataset_values(dataset).tolist()]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondloop.errors import InputError
+from bondloop.measurements.policy import LIMITS
 
 __all__ = ["refuse"]
-
-SHOWN = 12
-"""How many faults a message lists before it stops with a count."""
 
 
 def refuse(where: str, faults: Sequence[str]) -> None:
@@ -26,5 +24,5 @@ def refuse(where: str, faults: Sequence[str]) -> None:
         return
     if len(faults) == 1:
         raise InputError(f"{where}: {faults[0]}")
-    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-    raise InputError(f"{where}: {len(faults)} faults: " + "; ".join(faults[:SHOWN]) + more)
+    more = f"; and {len(faults) - LIMITS.faults} more" if len(faults) > LIMITS.faults else ""
+    raise InputError(f"{where}: {len(faults)} faults: " + "; ".join(faults[: LIMITS.faults]) + more)

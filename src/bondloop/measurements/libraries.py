@@ -20,6 +20,7 @@ from bondloop.containers import expect_file, readable
 from bondloop.errors import InputError
 from bondloop.measurements.headings import heading, unit_meant
 from bondloop.measurements.measured import Measurements
+from bondloop.measurements.policy import LIMITS
 from bondloop.measurements.reader_process import ask
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ LIBRARIES = {
 """By extra: the module, the package, what the file is called, what it begins with."""
 UNFINISHED = b"UnFinMF "
 """What an MDF file begins with whose recorder was stopped."""
-MOST = 10_000
-"""Channels that are read."""
-LARGEST = 2**31
-"""Bytes of numbers that are read."""
 
 
 def expect_library(extra: str) -> None:
@@ -168,8 +165,8 @@ def _mdf(path: Path, found: Measurements) -> None:
                 continue
             groups.append((count * len(group.channels), number))
         _expect_sizes(((f"group {n}", cells) for cells, n in groups), path)
-        if size > MOST:
-            raise InputError(f"{path} claims {size:,} channels; at most {MOST:,} are read")
+        if size > LIMITS.library_channels:
+            raise InputError(f"{path} claims {size:,} channels; at most {LIMITS.library_channels:,} are read")
         clock: NDArray[np.float64] | None = None
         left_out: list[str] = []
         for _, number in sorted(groups, reverse=True):
@@ -223,14 +220,16 @@ def _parquet(path: Path, found: Measurements) -> None:
 def _expect_sizes(counts: Iterable[tuple[str, int]], path: Path) -> None:
     """Refuse more numbers than a file can hold, before any of them is read."""
     counts = list(counts)
-    if len(counts) > MOST:
-        raise InputError(f"{path} claims {len(counts):,} channels; at most {MOST:,} are read")
+    if len(counts) > LIMITS.library_channels:
+        raise InputError(
+            f"{path} claims {len(counts):,} channels; at most {LIMITS.library_channels:,} are read"
+        )
     whole = sum(count for _, count in counts)
-    if 8 * whole > LARGEST:
+    if 8 * whole > LIMITS.library_bytes:
         name, most = max(counts, key=lambda item: item[1])
         raise InputError(
             f"{path} claims {whole:,} numbers, {most:,} of them in {name[:80]}, in a file of "
-            f"{path.stat().st_size:,} bytes; at most {LARGEST // 8:,} are read"
+            f"{path.stat().st_size:,} bytes; at most {LIMITS.library_bytes // 8:,} are read"
         )
 
 

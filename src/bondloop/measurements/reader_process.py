@@ -28,6 +28,7 @@ import numpy as np
 
 from bondloop.containers import expect_file, readable
 from bondloop.errors import BondloopError, InputError
+from bondloop.measurements.policy import LIMITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,18 +36,6 @@ if TYPE_CHECKING:
     Answer = tuple[dict[str, object], Iterable[NDArray[Any]]]
 
 __all__ = ["Reader", "UnreadableError", "Worker", "WorkerEndedError", "ask", "limit_for", "numbers_of"]
-
-SECONDS = 5.0
-"""Of the processor, for a small file."""
-
-PATIENCE = 60.0
-"""Seconds by the clock that the child may take to get ready, and then to read, beyond its processor time."""
-
-RATE = 20e6
-"""Bytes a second that are read at the least."""
-
-MEMORY = 8 * 2**30
-"""Address space of the child, where the system can limit it, and the longest answer."""
 
 READY = b"ready\n"
 _SIZES = struct.Struct("<QQ")
@@ -58,7 +47,7 @@ class UnreadableError(InputError):
     """A file whose reader crashed, or did not come to an end."""
 
 
-def limit_for(path: Path, rate: float = RATE) -> int:
+def limit_for(path: Path, rate: float = LIMITS.bytes_a_second) -> int:
     """Return the seconds of the processor that reading a file may take.
 
     Parameters
@@ -68,7 +57,7 @@ def limit_for(path: Path, rate: float = RATE) -> int:
     rate
         Bytes a second that are read at the least.
     """
-    return math.ceil(SECONDS + path.stat().st_size / rate)
+    return math.ceil(LIMITS.seconds + path.stat().st_size / rate)
 
 
 class WorkerEndedError(InputError):
@@ -104,7 +93,7 @@ class Worker:
     {'values': [1, 2]}
     """
 
-    def __init__(self, nice: int = 0, memory: int = MEMORY) -> None:
+    def __init__(self, nice: int = 0, memory: int = LIMITS.memory) -> None:
         self._nice, self._memory = nice, memory
         self._child: subprocess.Popen[bytes] | None = None
         self._ending: weakref.finalize[[subprocess.Popen[bytes]], Worker] | None = None
@@ -133,14 +122,14 @@ class Worker:
         limit
             Seconds of the processor that it may take.
         patience
-            Seconds by the clock beyond these; `PATIENCE` unless given.
+            Seconds by the clock beyond these; those of the policy unless given.
 
         Raises
         ------
         InputError
             What the function said, or that the process was ended: `WorkerEndedError`.
         """
-        patience = PATIENCE if patience is None else patience
+        patience = LIMITS.patience if patience is None else patience
         request = {"work": work, "needs": list(needs), "limit": limit, "words": words}
         line = json.dumps({**request, "folder": str(Path.cwd())}).encode() + b"\n"
         with self._lock:
@@ -200,7 +189,7 @@ class Worker:
         )
         self._ending = weakref.finalize(self, _end, child)  # at the end of the interpreter, too
         assert child.stdout is not None
-        late = threading.Timer(PATIENCE, child.kill)
+        late = threading.Timer(LIMITS.patience, child.kill)
         late.daemon = True
         late.start()
         try:
@@ -258,7 +247,13 @@ class Reader(Worker):
     """
 
     def ask(
-        self, work: str, path: Path, needs: Sequence[str] = (), *, rate: float = RATE, **words: object
+        self,
+        work: str,
+        path: Path,
+        needs: Sequence[str] = (),
+        *,
+        rate: float = LIMITS.bytes_a_second,
+        **words: object,
     ) -> tuple[dict[str, Any], bytearray]:
         """Return what the process read of a file: what it says in JSON, and the bytes after that.
 
@@ -289,8 +284,9 @@ class Reader(Worker):
             return self.call(work, {"path": str(path), **words}, needs, limit=limit)
         except WorkerEndedError as error:
             if error.code is None:  # that says nothing of the file
+                waited = LIMITS.patience + limit
                 raise InputError(
-                    f"{path} was not read in {PATIENCE + limit:g} s: this machine is too busy; try again"
+                    f"{path} was not read in {waited:g} s: this machine is too busy; try again"
                 ) from None
             why = f"is damaged: the process that read it ended with {error.code}"
             if error.code == -OUT_OF_TIME:

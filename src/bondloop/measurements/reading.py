@@ -9,11 +9,10 @@ from bondloop.containers import readable
 from bondloop.errors import InputError
 from bondloop.measurements.arrays import read_numpy
 from bondloop.measurements.libraries import by_library
-from bondloop.measurements.lvm import FIRST, from_lvm
 from bondloop.measurements.measured import Measurements
 from bondloop.measurements.reader_process import ask
-from bondloop.measurements.text import from_lines
-from bondloop.measurements.text_lines import read_text
+from bondloop.measurements.text import FIRST, from_lines, from_lvm
+from bondloop.measurements.text_layout import read_text
 
 __all__ = ["ENDINGS", "read_measurements"]
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.headings import heading, unit_meant
-from bondloop.measurements.thousands import ambiguous, without_signs
+from bondloop.measurements.text_cells import ambiguous, without_signs
+from bondloop.measurements.tolerances import SAME_RATE
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ _PERIODS = (
 )  # fmt: skip
 _PER_SECOND = re.compile(r"([kKM]?)(?:(?:[Ss]a?|[Ss]amples?)/s(?:ec)?|SPS|sps)")
 """Samples a second, as makers of recorders write them."""
-AGREEMENT = 0.01
-"""Relative difference of two statements of a rate that is taken for rounding, of 0.0083 s and 120 Hz say."""
 
 
 class NoTimeError(InputError):
@@ -222,7 +221,7 @@ def rate_notes(
         steps = np.diff(stamps)
     steps = steps[np.isfinite(steps)]
     step = float(np.median(steps)) if steps.size else 0.0
-    if not rates or step <= 0 or any(abs(step * rate - 1) <= AGREEMENT for rate in rates.values()):
+    if not rates or step <= 0 or any(abs(step * rate - 1) <= SAME_RATE for rate in rates.values()):
         return ()
     words = f"the file states {next(iter(rates.values())):g} Hz, but by '{name}' samples are {step:g} s apart"
     if unit_given or found.units[name] or unit_in_name(name):
@@ -241,13 +240,13 @@ def _clock_notes(found: Measurements, rate: float) -> tuple[str, ...]:
     steps = np.diff(clock)
     typical = (clock[-1] - clock[0]) / (clock.size - 1)
     worst = int(np.argmax(np.abs(steps - 1 / rate)))
-    if steps[worst] > max(1.5 / rate, 1.5 * float(np.median(steps))) and typical * rate > 1 + AGREEMENT / 10:
+    if steps[worst] > max(1.5 / rate, 1.5 * float(np.median(steps))) and typical * rate > 1 + SAME_RATE / 10:
         note = (
             f"the file states {rate:g} Hz, but by its clock {steps[worst]:g} s pass after sample "
             f"{worst + 1}: was recording paused there?"
         )
         return (note,)
-    if abs(typical * rate - 1) > AGREEMENT:
+    if abs(typical * rate - 1) > SAME_RATE:
         return (f"the file states {rate:g} Hz, but by its clock samples are {typical:.6g} s apart",)
     return ()
 
@@ -308,7 +307,7 @@ def unit_in_name(name: str) -> str:
 def _stated_rate(numbers: Mapping[str, float], source: str) -> float | None:
     """Return the rate that a file's single numbers state, if they state one."""
     rates = _stated_rates(numbers)
-    if rates and max(rates.values()) > (1 + AGREEMENT) * min(rates.values()):
+    if rates and max(rates.values()) > (1 + SAME_RATE) * min(rates.values()):
         words = ", ".join(f"{name} = {numbers[name]:g} ({rate:g} Hz)" for name, rate in rates.items())
         raise InputError(f"{source}: its rates do not agree: {words[:400]}; give the right one (rate=...)")
     return next(iter(rates.values()), None)

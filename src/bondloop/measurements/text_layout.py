@@ -2,22 +2,127 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bondloop.containers import expect_file
+from bondloop.errors import InputError
 from bondloop.measurements.headings import heading, unit_meant
+from bondloop.measurements.policy import LIMITS
 from bondloop.measurements.sampling import is_time_name
-from bondloop.measurements.text_cells import cells_of, clock_in, number_in, separator_in
-from bondloop.measurements.thousands import grouped
+from bondloop.measurements.text_cells import (
+    ADVICE,
+    cells_of,
+    clock_in,
+    day_in,
+    grouped,
+    number_in,
+    separator_in,
+    sign_faults,
+)
 
-__all__ = ["NUMBERS", "STAMPS", "WORDS", "Layout", "find_layout", "is_remark", "names_in", "trimmed"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "NUMBERS",
+    "STAMPS",
+    "WORDS",
+    "Layout",
+    "decoded",
+    "find_layout",
+    "is_remark",
+    "names_in",
+    "numbers_of",
+    "read_text",
+    "stamps_of",
+    "trimmed",
+]
+
+
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+def read_text(path: str | os.PathLike[str], *, strict: bool = True, most: float = LIMITS.text_bytes) -> str:
+    """Return the text of a file, or say why there is none.
+
+    Parameters
+    ----------
+    path
+        Of the file: UTF-8 or UTF-16 with or without a mark, UTF-32 with one, or Windows-1252.
+    strict
+        Whether bytes that are no text are refused; otherwise they become question marks.
+    most
+        Bytes that it may have.
+    """
+    try:
+        expect_file(Path(path), most)
+        raw = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', '') or error}") from error
+    return decoded(raw, str(path), strict=strict)
+
+
+def decoded(raw: bytes, where: str, *, strict: bool = True) -> str:
+    r"""Return bytes as text.
+
+    Parameters
+    ----------
+    raw
+        The bytes.
+    where
+        The file, for the message.
+    strict
+        As for `read_text`.
+
+    Examples
+    --------
+    >>> decoded("Weg [µm]".encode("utf-16"), ""), decoded("Weg [µm]".encode("cp1252"), "")
+    ('Weg [µm]', 'Weg [µm]')
+    >>> decoded(b"\x89PNG\x00\x00", "a.csv")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: a.csv is no text in UTF-8, UTF-16 or Windows-1252 ...
+    """
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "")
+    head = raw[:400]
+    if not encoding and len(head) > 3:
+        # Without a mark, text of two bytes a character has a zero in every other one.
+        odd, even = head[1::2].count(0) / len(head[1::2]), head[::2].count(0) / len(head[::2])
+        encoding = "utf-16-le" if odd > 0.7 > even else "utf-16-be" if even > 0.7 > odd else ""
+    for name in (encoding,) if encoding else ("utf-8", "cp1252"):
+        try:
+            text = raw.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if "\x00" not in text:
+            return text
+    if not strict:
+        return raw.decode("utf-8-sig", errors="replace")
+    zero = raw.find(b"\x00")
+    found = f"byte {zero} is zero" if zero >= 0 and not encoding.startswith("utf-16") else "it is damaged"
+    raise InputError(f"{where} is no text in UTF-8, UTF-16 or Windows-1252 ({found})")
+
 
 NUMBERS, STAMPS, WORDS = "numbers", "stamps", "words"
 """What a column holds."""
-LOOKED_AT = 60
-"""Lines from which is told what a file holds."""
 _NAMES_TOO = ("in", "min")
 """Units of more than a letter that are names as often: in and out, min and max."""
 
@@ -89,7 +194,7 @@ def find_layout(lines: Sequence[str]) -> Layout | None:
     if not filled:
         return None
     half = filled[len(filled) // 2 :]
-    sample = [lines[i] for i in half[:: max(1, len(half) // LOOKED_AT)]]
+    sample = [lines[i] for i in half[:: max(1, len(half) // LIMITS.sample_lines)]]
     separator = separator_in(sample)
     kinds = _kinds(sample, separator)
     if NUMBERS not in kinds:
@@ -254,3 +359,132 @@ def _remark_with_names(
         return None
     cells = names_in(lines[above], separator, len(kinds))
     return above if len(cells) == len(kinds) and not any(c == "" for c in cells) else None
+
+
+_DECIMAL = re.compile(r",(?!\d{3}(?!\d))")
+"""A comma that cannot be one between thousands."""
+_LOOSE = re.compile(r",(?!\d)")
+"""A comma that is no decimal one."""
+_PLAIN = re.compile(r"[-+]?[\d.,]+")
+
+
+def numbers_of(
+    lines: Sequence[str],
+    layout: Layout,
+    names: Sequence[str],
+    faults: list[str],
+    *,
+    exact: bool = False,
+    finite: bool = False,
+) -> dict[int, Array]:
+    """Return the columns of numbers by their place; an empty cell is NaN.
+
+    Parameters
+    ----------
+    lines
+        Of the file.
+    layout
+        What stands where.
+    names
+        Of the columns, for the messages; none where they have none.
+    faults
+        To which is added what is wrong.
+    exact
+        Whether words after the last column are faults.
+    finite
+        Whether empty cells, NaN and what is beyond all numbers are faults.
+    """
+    places = [place for place, kind in enumerate(layout.kinds) if kind == NUMBERS]
+    quick = _quick(lines, layout, places) if places and layout.rows else None
+    if quick is not None and (not finite or np.isfinite(quick).all()):
+        return dict(zip(places, quick, strict=True))
+    table = np.full((len(places), len(layout.rows)), math.nan)
+    plain: list[tuple[int, int, str]] = []
+    for number, index in enumerate(layout.rows):
+        cells = cells_of(lines[index], layout.separator)
+        fault = _width_fault(cells, layout, exact)
+        if fault:
+            faults.append(f"line {index + 1}: {fault}")
+            continue
+        for row, place in enumerate(places):
+            cell = cells[place]
+            value = number_in(cell, layout.separator) if cell or finite else math.nan
+            if value is None or (finite and not math.isfinite(value)):
+                called = f" ({names[place]})" if place < len(names) and names[place] else ""
+                hint = f": {ADVICE}" if grouped(cell) else ""
+                kind = "number" if value is None else "finite number"
+                faults.append(
+                    f"line {index + 1}, column {place + 1}{called}: {cell[:40]!r} is no {kind}{hint}"
+                )
+            else:
+                table[row, number] = value
+                if layout.separator != "," and _PLAIN.fullmatch(cell):
+                    plain.append((index, place, cell))
+    faults += sign_faults(plain, names)
+    return dict(zip(places, table, strict=True))
+
+
+def _width_fault(cells: Sequence[str], layout: Layout, exact: bool) -> str:
+    """Return what is wrong with the number of cells of a row; words at its end are nobody's business."""
+    count, width = len(cells), len(layout.kinds)
+    free = layout.needed < width
+    if count == width + 1 and not cells[-1]:
+        count = width
+    further = count > width and not free and (exact or any(_empty_or_number(c) for c in cells[width:]))
+    if count < layout.needed or further:
+        return f"{count} column{'s' * (count != 1)}; {layout.needed if free else width} expected"
+    return ""
+
+
+def _empty_or_number(cell: str) -> bool:
+    return not cell or number_in(cell, None) is not None
+
+
+def _quick(lines: Sequence[str], layout: Layout, places: Sequence[int]) -> Array | None:
+    """Return the numbers by NumPy's parser, at its speed; None where something is not as it should be."""
+    text = [lines[index] for index in layout.rows]
+    separator, width = layout.separator, len(layout.kinds)
+    if separator != "," and any("," in line for line in text):
+        if any("." in line or _LOOSE.search(line) for line in text) or not any(map(_DECIMAL.search, text)):
+            return None  # two kinds of signs, or one that may be between thousands: each is looked at
+        text = [line.replace(",", ".") for line in text]
+    alone = all(kind == NUMBERS for kind in layout.kinds)
+    if not alone and separator is not None:
+        counts = np.array([line.count(separator) for line in text]) + 1
+        if counts.min() < layout.needed or (WORDS not in layout.kinds and counts.max() > width):
+            return None
+    try:
+        used = None if alone else list(places)  # with all columns named, rows of another length would pass
+        quote = None if separator is None else '"'
+        table = np.loadtxt(text, delimiter=separator, ndmin=2, comments=None, quotechar=quote, usecols=used)
+    except (ValueError, OverflowError):
+        return None
+    if table.shape != (len(text), len(places)):
+        return None
+    return np.ascontiguousarray(table.T)
+
+
+def stamps_of(lines: Sequence[str], layout: Layout) -> Array | None:
+    """Return seconds since the first row by the first column of clock times; None where one cannot be read.
+
+    Parameters
+    ----------
+    lines, layout
+        As for `numbers_of`.
+    """
+    if STAMPS not in layout.kinds:
+        return None
+    place = layout.kinds.index(STAMPS)
+    rows = (cells_of(lines[index], layout.separator) for index in layout.rows)
+    stamps = [cells[place] if place < len(cells) else "" for cells in rows]
+    times = [clock_in(stamp) for stamp in stamps]
+    clock = np.array([math.nan if time is None else time for time in times])
+    if not np.isfinite(clock).all():
+        return None
+    dates = [day for stamp in stamps if (day := day_in(stamp)) is not None]
+    if dates and len(dates) == len(stamps):
+        midnights = np.array([day - dates[0] for day in dates], dtype=np.float64)
+    else:
+        midnights = 86_400.0 * np.concatenate(([0.0], np.cumsum(np.diff(clock) < -43_200.0)))
+    seconds: Array = np.round(clock + midnights - clock[0], 9)
+    return seconds

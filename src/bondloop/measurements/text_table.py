@@ -15,9 +15,15 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
 from bondloop.measurements.text_cells import cells_of, number_in, separator_in
-from bondloop.measurements.text_layout import NUMBERS, Layout, is_remark, names_in, trimmed
-from bondloop.measurements.text_lines import read_text
-from bondloop.measurements.text_rows import numbers_of
+from bondloop.measurements.text_layout import (
+    NUMBERS,
+    Layout,
+    is_remark,
+    names_in,
+    numbers_of,
+    read_text,
+    trimmed,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,16 +14,18 @@ from bondloop.program.quantity import Meaning
 from bondloop.records.policy import STORAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import h5py
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
+
 __all__ = [
     "EVENT_COLUMNS",
     "Columns",
+    "Content",
     "describe_columns",
     "fixed_texts",
     "options_for",
@@ -32,6 +35,24 @@ __all__ = [
     "text_of",
     "write_columns",
 ]
+
+
+class Content(NamedTuple):
+    """What a file says of a run; the fields of `Record`, not yet checked.
+
+    Attributes
+    ----------
+    time, channels, units, description, attributes, meanings
+        As of `Record`.
+    """
+
+    time: NDArray[np.float64]
+    channels: Mapping[str, NDArray[np.float64]]
+    units: Mapping[str, str]
+    description: dict[str, Any]
+    attributes: dict[str, Any]
+    meanings: Mapping[str, Meaning]
+
 
 Columns = tuple[dict[str, "NDArray[np.float64]"], dict[str, str], dict[str, Meaning]]
 """Numbers, units and meanings of channels, by name."""

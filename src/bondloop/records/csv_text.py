@@ -14,7 +14,7 @@ from bondloop.measurements.headings import heading
 from bondloop.measurements.text_cells import number_in
 from bondloop.measurements.text_table import read_table
 from bondloop.program.quantity import Meaning, Role
-from bondloop.records.content import Content
+from bondloop.records.columns import Content
 from bondloop.records.replacing import replacing
 from bondloop.units import quantity
 

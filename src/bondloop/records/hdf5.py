@@ -38,6 +38,7 @@ from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
 from bondloop.records.columns import (
     EVENT_COLUMNS,
+    Content,
     fixed_texts,
     options_for,
     read_columns,
@@ -45,7 +46,6 @@ from bondloop.records.columns import (
     text_of,
     write_columns,
 )
-from bondloop.records.content import Content
 from bondloop.records.replacing import replacing
 
 if TYPE_CHECKING:

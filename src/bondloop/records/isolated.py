@@ -10,7 +10,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.measurements.reader_process import ask, numbers_of
 from bondloop.program.quantity import Meaning
-from bondloop.records.content import Content
+from bondloop.records.columns import Content
 from bondloop.records.hdf5 import read_content, read_cycles, read_events
 from bondloop.records.policy import STORAGE
 

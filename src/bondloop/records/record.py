@@ -20,7 +20,7 @@ from bondloop.records.tolerances import EVEN_TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.records.content import Content
+    from bondloop.records.columns import Content
 
 __all__ = ["Record", "read_run"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
-from bondloop.measurements.text_lines import read_text
+from bondloop.measurements.text_layout import read_text
 from bondloop.measurements.text_table import read_table
 from bondloop.program.number_block import NUMBER, fixed_numbers, fortran_number, free_numbers
 from bondloop.records.motions.ground_motion import GroundMotion
