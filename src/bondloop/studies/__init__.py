@@ -5,9 +5,9 @@ Figures are imported when they are first used: a worker that rehearses draws not
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bondloop.lazy_names import lazy_names
 from bondloop.studies.campaign import Interrupted, sample
 from bondloop.studies.distributions import Correlated, Distribution, distribution
 from bondloop.studies.identified import from_identified
@@ -31,26 +31,9 @@ __all__ = [
     "tune_over",
 ]  # fmt: skip
 
-# The module of each figure. A name added here goes into __all__ and into the TYPE_CHECKING block above.
-_LAZY = {
-    "exceedance": "figures",
-    "exceedance_curves": "figures",
-    "heat_maps": "figures",
-    "overlay": "figures",
-    "tornado": "figures",
-    "trade_off": "figures",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import what `name` stands for (PEP 562)."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
-    thing: object = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = thing
-    return thing
-
-
-def __dir__() -> list[str]:
-    """Show the lazy names before they are imported."""
-    return sorted({*globals(), *_LAZY})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    dict.fromkeys(
+        ("exceedance", "exceedance_curves", "heat_maps", "overlay", "tornado", "trade_off"), "figures"
+    ),
+)
