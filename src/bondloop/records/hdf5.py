@@ -116,6 +116,13 @@ def read_cycles(path: str | os.PathLike[str], part: str = "/") -> dict[str, NDAr
 
     ``time_ns`` is when the cycle began by the monotonic clock, ``wake_ns`` how much later than planned that
     was, ``busy_ns`` how long until the command was sent, ``exchange_ns`` how much of that in the link.
+
+    Parameters
+    ----------
+    path
+        A run file; one that is being written, too.
+    part
+        ``"/retreat"``: the cycles in which the executive, not the test's tick, commanded the rig.
     """
     import h5py
 

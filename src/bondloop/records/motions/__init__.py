@@ -9,14 +9,9 @@ from bondloop.records.motions.accelerograms import (
 )
 from bondloop.records.motions.ground_motion import GroundMotion
 from bondloop.records.motions.matlab import read_matlab_motion
-from bondloop.records.motions.response_spectrum import (
-    ResponseSpectrum,
-    checked_periods,
-    loglog,
-    response_spectrum,
-)
+from bondloop.records.motions.response_spectrum import ResponseSpectrum, response_spectrum
 
 __all__ = [
-    "GroundMotion", "ResponseSpectrum", "checked_periods", "loglog", "read_at2", "read_cosmos", "read_esm",
+    "GroundMotion", "ResponseSpectrum", "read_at2", "read_cosmos", "read_esm",
     "read_ground_motion", "read_matlab_motion", "read_two_columns", "response_spectrum",
 ]  # fmt: skip
