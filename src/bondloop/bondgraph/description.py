@@ -62,8 +62,8 @@ def _whole_or_words(model: Graph, entries: dict[str, Any]) -> dict[str, Any]:
 
 def _ready_made(owner: type) -> Kind | None:
     """Return the kind that a class is or derives from; None for a model of one's own."""
-    kinds = {**FAMILIES.get("transfer", {}), **FAMILIES["model"]}.values()
-    makers = {kind.make: kind for kind in kinds}
+    families = [FAMILIES[name] for name in ("transfer", "model") if name in FAMILIES]
+    makers = {kind.make: kind for family in families for kind in family.values()}
     return next((makers[base] for base in owner.__mro__ if base in makers), None)
 
 

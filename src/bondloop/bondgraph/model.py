@@ -163,7 +163,7 @@ class Model(Graph):
         )
 
 
-family_word("Model", "model")
+family_word("Model", "model", __name__)
 
 
 def model_from_parts(

@@ -226,7 +226,7 @@ class Part:
         return f"<{type(self).__name__} {self.path}>"
 
 
-family_word("Part", "part")
+family_word("Part", "part", __name__)
 
 
 class Terminal:

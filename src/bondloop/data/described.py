@@ -248,7 +248,7 @@ class Described:
         if family or member_of:
             cls._family = family or member_of
         if family:
-            family_word(cls.__name__, family)
+            family_word(cls.__name__, family, cls.__module__)
         if alone or (not family and not cls.__name__.startswith("_")):
             kind = Kind(cls._family, cls.__name__, cls, alone, file_of(cls))
             cls._kind = register(kind, cls.__name__)

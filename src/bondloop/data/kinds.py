@@ -15,9 +15,11 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,11 +30,63 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATOMS", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
-    "file_digests", "file_of", "in_python", "in_words", "is_row", "is_words", "kept", "kind_in_file",
-    "kind_of_name", "origin_of", "plain", "register", "same", "stamp", "stamp_all", "without_folders",
+    "file_digests", "file_of", "import_all_kinds", "in_python",
+    "in_words", "is_row", "is_words", "kept", "kind_in_file", "kind_of_name", "origin_of", "plain",
+    "register", "same", "stamp", "stamp_all", "without_folders",
 ]  # fmt: skip
 
-FAMILIES: dict[str, dict[str, Kind]] = {}
+
+class Family(Mapping[str, "Kind"]):
+    """Kinds by name. Before one is missed, or all are listed, the rooms that have such kinds are imported."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Kind] = {}
+        self._rooms: dict[str, bool] = {}  # by name, with whether all that they promise is imported
+
+    def add(self, kind: Kind) -> None:
+        """Take in a kind."""
+        self._known[kind.name] = kind
+        self.add_room(kind.make.__module__)
+
+    def add_room(self, module: str) -> None:
+        """Note that a module's room has kinds of this family."""
+        if module.startswith("bondloop."):
+            self._rooms.setdefault(".".join(module.split(".")[:2]), False)
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._known[name] if name in self._known else self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Kind]:
+        while waiting := [room for room, imported in self._rooms.items() if not imported]:
+            for room in waiting:
+                self._rooms[room] = True
+                _import_promised(room)
+        return self._known
+
+
+def _import_promised(room: str) -> None:
+    """Import everything that a room promises."""
+    module = sys.modules[room]
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
+
+
+@cache
+def import_all_kinds() -> None:
+    """Import everything that the package promises: a file may name any of its kinds."""
+    package = sys.modules["bondloop"]
+    for name in package.__all__:
+        if isinstance(room := getattr(package, name), ModuleType):
+            _import_promised(room.__name__)
+
+
+FAMILIES: dict[str, Family] = {}
 """Every kind by family and name."""
 
 _WORDS: dict[str, Kind | str] = {}
@@ -105,7 +159,7 @@ class Kind:
 
 def register(kind: Kind, word: str = "") -> Kind:
     """Add a kind to its family; types may name it by its class."""
-    FAMILIES.setdefault(kind.family, {})[kind.name] = kind
+    FAMILIES.setdefault(kind.family, Family()).add(kind)
     if kind.source:
         _IN_FILES[kind.family, kind.source] = kind
     if word:
@@ -134,9 +188,9 @@ def file_of(owner: type) -> str:
     return f"{path}:{owner.__qualname__}" if written and path.is_file() else ""
 
 
-def family_word(word: str, family: str) -> None:
-    """Let types name a whole family by its base class."""
-    FAMILIES.setdefault(family, {})
+def family_word(word: str, family: str, module: str) -> None:
+    """Let types name a whole family by its base class, which a module defines."""
+    FAMILIES.setdefault(family, Family()).add_room(module)
     _WORDS[word] = family
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import papers
-from bondloop.data.kinds import FAMILIES, Kind
+from bondloop.data.kinds import FAMILIES, Kind, import_all_kinds
 from bondloop.data.restoring import Place, Reader
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.test_data import parameters_of_file, read_test
@@ -40,6 +40,7 @@ def recorded_test(description: Mapping[str, object]) -> Rehearsable:
     >>> recorded_test(test.run(0.1).record.description) == test
     True
     """
+    import_all_kinds()
     for entry in papers.entries():  # what they are made of is known once they are loaded
         entry.load()
     reader = Reader(folder=Path())

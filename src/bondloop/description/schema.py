@@ -10,7 +10,7 @@ from typing import Any
 from bondloop import papers
 from bondloop.data.described import Parameter, Whole
 from bondloop.data.hints import wanted
-from bondloop.data.kinds import FAMILIES, Kind
+from bondloop.data.kinds import FAMILIES, Kind, import_all_kinds
 from bondloop.data.ranges import POSITIVE, Range
 from bondloop.data.restoring import suiting
 from bondloop.description import test_file  # noqa: F401 - it brings all kinds
@@ -36,6 +36,7 @@ def schema() -> dict[str, Any]:
     >>> schema()["title"]
     'bondloop test'
     """
+    import_all_kinds()
     for entry in papers.entries():
         entry.load()  # its models and signals can be named too
     definitions: dict[str, object] = {}

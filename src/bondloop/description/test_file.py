@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
 from bondloop.data.hints import types_of, wanted
-from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words
+from bondloop.data.kinds import FAMILIES, PYTHON, Kind, import_all_kinds, is_words
 from bondloop.data.ranges import POSITIVE
 from bondloop.data.restoring import Place, Reader, path_of
 from bondloop.data.toml_files import checked_format, parsed, raise_faults, text_of
@@ -115,6 +115,7 @@ def load_text(
         checked_format(document, FORMAT)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
+    import_all_kinds()
     reader = Reader(folder=Path(folder))
     reader.find = _Finder(reader, Path(folder))
     for key, value in (changes or {}).items():

@@ -76,7 +76,8 @@ class Law:
     """Whether a law that runs assigns its states; where not, it returns their rates."""
 
     def __init_subclass__(cls, **rest: object) -> None:
-        kind = FAMILIES.get(getattr(cls, "_family", ""), {}).get(cls.__name__)
+        family = FAMILIES.get(getattr(cls, "_family", ""))
+        kind = None if family is None else family.get(cls.__name__)
         if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
             raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
         if "__init__" in vars(cls):

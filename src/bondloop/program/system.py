@@ -455,7 +455,7 @@ class System(SystemData):
         return cls.of(space_system(space, name))
 
 
-family_word("System", "system")
+family_word("System", "system", __name__)
 
 
 @describable("system", "from_matrices")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondloop.data.described import Parameter
-from bondloop.data.kinds import FAMILIES, PYTHON, Kind, is_words, plain
+from bondloop.data.kinds import FAMILIES, PYTHON, Kind, import_all_kinds, is_words, plain
 from bondloop.data.ranges import Range
 from bondloop.plots.axis_unit import pretty, scaled
 from bondloop.report.policy import EXTENT
@@ -343,6 +343,7 @@ def _kind(description: Mapping[str, object]) -> Kind | None:
     """Return the kind that the first entry of a description names."""
     family = next(iter(description), "")
     name = description.get(family)
+    import_all_kinds()
     if family not in FAMILIES or not isinstance(name, str):
         return None
     return FAMILIES[family].get(name) or Kind(family, name, dict)
@@ -387,7 +388,7 @@ def _default(kind: Kind, name: str) -> object:
 
 def _alone(name: str) -> Kind | None:
     """Return the kind that an entry is of without saying so: the only one of its family."""
-    only = list(FAMILIES.get(name, {}).values())
+    only = list(FAMILIES[name].values()) if name in FAMILIES else []
     return only[0] if len(only) == 1 and only[0].alone else None
 
 

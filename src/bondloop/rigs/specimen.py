@@ -158,6 +158,6 @@ class Specimen:
         )
 
 
-family_word("Specimen", "specimen")
+family_word("Specimen", "specimen", __name__)
 register(Kind("specimen", "from_matrices", Specimen.from_matrices))
 register(Kind("specimen", "from_model", Specimen.from_model))

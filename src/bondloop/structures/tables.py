@@ -117,7 +117,7 @@ def matrices_from_structure(
     return structure.assemble(mass, free=free)  # type: ignore[arg-type]
 
 
-family_word("Structure", "structure")
+family_word("Structure", "structure", __name__)
 register(Kind("structure", "Structure", structure_from_tables))
 register(Kind("matrices", "from_structure", matrices_from_structure))
 register(Kind("matrices", "file", read_matrices))

@@ -14,7 +14,7 @@ from bondloop.errors import InputError
 __all__ = ["MassSpringDamper"]
 
 
-family_word("R", "part")  # what stands for its friction in a file: a part
+family_word("R", "part", __name__)  # what stands for its friction in a file: a part
 
 
 @describable("transfer")

@@ -1,0 +1,21 @@
+"""Kinds that no import has brought yet are found when a file names them."""
+
+import subprocess
+import sys
+
+import pytest
+
+FIRST = "from bondloop.data.kinds import FAMILIES, import_all_kinds\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from bondloop.rigs.imperfections import Imperfection\nassert 'Backlash' in FAMILIES['imperfection']",
+        "import_all_kinds()\nassert {'controller', 'signal', 'test', 'part'} <= set(FAMILIES)",
+        "import_all_kinds()\nassert FAMILIES['controller'].get('NoSuchThing') is None",
+        "import_all_kinds()\nassert len(FAMILIES['controller']) == len(list(FAMILIES['controller'])) > 20",
+    ],
+)
+def test_a_family_is_whole_when_it_is_looked_at(lines):
+    subprocess.run([sys.executable, "-c", FIRST + lines], check=True, timeout=120)
