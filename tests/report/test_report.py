@@ -252,7 +252,7 @@ def test_the_test_of_the_page_gives_the_same_run(two):
     from bondloop.description import load_text
 
     words = outline(write_report(two, check=False)).words
-    text = next(w for w in words if w.lstrip().startswith("test = "))
+    text = next(w for w in words if "\ntest = " in f"\n{w.lstrip()}")
     again = load_text(text).test.run(1)
     np.testing.assert_array_equal(again["force[0]"], two["force[0]"])
 

@@ -22,6 +22,7 @@ from bondloop.papers.dubois_findings import numbers_of, programme, sentences, te
 from bondloop.papers.dubois_identification import compensator
 from bondloop.papers.dubois_rig import (
     CUT,
+    FORCE_CLOSED,
     FRAME_MASS,
     LATENCY,
     MODELS,
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Run
 
 __all__ = [
-    "CUT", "FRAME_MASS", "LATENCY", "MODELS", "OUTLOOK", "PLAY", "POWER", "PREDICTIONS", "RATE", "SECONDS",
-    "STANDARD", "STRUCTURE", "VALVE", "Bench", "FadingSine", "base_force", "compensator", "coupled",
-    "emulated_rig", "findings", "inverse", "model", "specimen", "test", "words",
+    "CUT", "FORCE_CLOSED", "FRAME_MASS", "LATENCY", "MODELS", "OUTLOOK", "PLAY", "POWER", "PREDICTIONS",
+    "RATE", "SECONDS", "STANDARD", "STRUCTURE", "VALVE", "Bench", "FadingSine", "base_force", "compensator",
+    "coupled", "emulated_rig", "findings", "inverse", "model", "specimen", "test", "words",
 ]  # fmt: skip
 
 
