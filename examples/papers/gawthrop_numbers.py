@@ -19,7 +19,7 @@ from bondloop.papers.gawthrop_rig import Rig
 from bondloop.program.one_step import one_step
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, nothing_mounted
-from bondloop.transfer.clipping import clipped
+from bondloop.transfer.parts import clipped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

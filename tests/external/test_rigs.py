@@ -19,7 +19,7 @@ from bondloop.external import (
     serve_rehearsed,
 )
 from bondloop.external.clocked_rig import ClockedRig
-from bondloop.external.first_stiffness import first_stiffness
+from bondloop.external.following_rig import first_stiffness
 from bondloop.hybrid import Run
 from bondloop.integrate.structural import CentralDifference
 from bondloop.papers import gawthrop_three_mass

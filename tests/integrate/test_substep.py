@@ -9,9 +9,9 @@ import pytest
 from bondloop.compile import Runner
 from bondloop.errors import InputError
 from bondloop.integrate import SubStep
-from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural import simulate_structure
 from bondloop.integrate.structural.base import Motion, Scheme
+from bondloop.integrate.substep import Coupling
 from bondloop.program.expr import Const, Var
 from bondloop.program.one_step import one_step
 from bondloop.program.tick import Channel, Tick, Update

@@ -9,7 +9,7 @@ import bondloop as bl
 from bondloop.compile import Runner
 from bondloop.devices import Bilinear, BoucWen, Multilinear
 from bondloop.integrate import NewmarkAverage
-from bondloop.integrate.local_laws import local_laws
+from bondloop.integrate.trapezoidal import local_laws
 from bondloop.program.tick import Product
 from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, attach, field_form, static
 

@@ -12,9 +12,8 @@ from bondloop.errors import InputError, SolveError
 from bondloop.papers.gawthrop_two_actuators import PointMass
 from bondloop.rigs import Emulated
 from bondloop.transfer import transfer_system
-from bondloop.transfer.held_input import hold_late, linear_recursion
+from bondloop.transfer.held_input import hold_late, linear_recursion, orthonormal, project_out
 from bondloop.transfer.process import G1, G1D, G2, G2D, Process, first_order, second_order
-from bondloop.transfer.thin_products import orthonormal, project_out
 
 T = 1e-3
 RNG = np.random.default_rng(4)

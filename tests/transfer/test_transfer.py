@@ -9,7 +9,7 @@ from bondloop.bondgraph import I, Model, One, Port, Se
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.system import system_from_matrices
 from bondloop.transfer import MassSpringDamper, transfer_system
-from bondloop.transfer.normal_form import normal_form
+from bondloop.transfer.base import normal_form
 
 OMEGA = np.array([0.3, 2.0, 11.0])
 

@@ -15,8 +15,7 @@ from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
 from bondloop.program.written import Readings
-from bondloop.transfer.coupled import width
-from bondloop.transfer.set_point import expect_set_point
+from bondloop.transfer.coupled import expect_set_point, width
 
 if TYPE_CHECKING:
     from bondloop.program.signals.base import Signal

@@ -14,15 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bondloop.external.answer import Answer, RigFaultError
     from bondloop.external.clocked_rig import ClockedRig
     from bondloop.external.following_rig import FollowingRig
     from bondloop.external.opensees_half import OpenSeesHalf, step_by_step
+    from bondloop.external.plain import Answer, RigFaultError
     from bondloop.external.pseudo_dynamic_rig import run_pseudo_dynamic
     from bondloop.external.rehearsed_rig import RehearsedRig
     from bondloop.external.remote_rig import RemoteRig
-    from bondloop.external.server import Server
-    from bondloop.external.serving import Serving, serve_on_the_clock, serve_rehearsed
+    from bondloop.external.server import Server, Serving, serve_on_the_clock, serve_rehearsed
 
 __all__ = [
     "Answer",
@@ -42,18 +41,18 @@ __all__ = [
 
 # The module of each name. A name added here goes into __all__ and into the TYPE_CHECKING block above.
 _LAZY = {
-    "Answer": "answer",
+    "Answer": "plain",
     "ClockedRig": "clocked_rig",
     "FollowingRig": "following_rig",
     "OpenSeesHalf": "opensees_half",
     "RehearsedRig": "rehearsed_rig",
     "RemoteRig": "remote_rig",
-    "RigFaultError": "answer",
+    "RigFaultError": "plain",
     "Server": "server",
-    "Serving": "serving",
+    "Serving": "server",
     "run_pseudo_dynamic": "pseudo_dynamic_rig",
-    "serve_on_the_clock": "serving",
-    "serve_rehearsed": "serving",
+    "serve_on_the_clock": "server",
+    "serve_rehearsed": "server",
     "step_by_step": "opensees_half",
 }
 

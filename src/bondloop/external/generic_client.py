@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.external.answer import RigFaultError
+from bondloop.external.plain import RigFaultError
 
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from bondloop.errors import InputError
-from bondloop.external.answer import Answer, RigFaultError
-from bondloop.external.plain_packets import MOST_TEXT, Kind, Reply, Request, State
+from bondloop.external.plain import MOST_TEXT, Answer, Kind, Reply, Request, RigFaultError, State
 from bondloop.units import quantity
 
 __all__ = ["RemoteRig"]

@@ -14,15 +14,14 @@ from bondloop.program.signals import Signal
 from bondloop.records.motions.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms.structure_model import StructureModel, acceleration_loads, footing_of_model
-from bondloop.substructure.ground_edits import ground_input
-from bondloop.substructure.ground_frame import GroundFrame
+from bondloop.substructure.ground import GroundFrame, ground_input
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.hybrid.switches import Switches
     from bondloop.hybrid.test import HybridTest
-    from bondloop.substructure.ground_frame import Coordinates
+    from bondloop.substructure.ground import Coordinates
 
 __all__ = [
     "Ground",

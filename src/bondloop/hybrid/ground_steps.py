@@ -15,8 +15,7 @@ from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.tick import Update
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.ground import footing_of
-from bondloop.substructure.ground_edits import ground_input
-from bondloop.substructure.ground_frame import GroundFrame
+from bondloop.substructure.ground import GroundFrame, ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,16 +15,15 @@ from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_
 from bondloop.hybrid.ground_steps import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
 from bondloop.hybrid.tunables import SCALE
-from bondloop.integrate.coupling import Coupling
-from bondloop.integrate.structural.base import Motion, stepped_by
-from bondloop.integrate.structural.specimen import spread
+from bondloop.integrate.structural.base import Motion, spread, stepped_by
+from bondloop.integrate.substep import Coupling
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.paths import within
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import ZERO, Channel, Step, Tick, identifier, reads
 from bondloop.structures.dofs import dof_domain
-from bondloop.substructure.ground_edits import ground_input
+from bondloop.substructure.ground import ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,7 @@ from bondloop.program.quantity import Quantity, Role
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.system import System
 from bondloop.program.tick import Channel, Step, Tick, identifier
-from bondloop.substructure.ground_edits import ground_input
-from bondloop.substructure.ground_frame import GroundFrame
+from bondloop.substructure.ground import GroundFrame, ground_input
 
 if TYPE_CHECKING:
     from bondloop.hybrid.ground import Ground

@@ -12,7 +12,7 @@ from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms.structure_model import StructureModel
 from bondloop.structures.readings import Readings, matching, structure_data
-from bondloop.substructure.ground_edits import ground_input
+from bondloop.substructure.ground import ground_input
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model

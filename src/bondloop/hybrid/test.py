@@ -53,8 +53,7 @@ from bondloop.safety import Limits
 from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.substructure.coupler import Pins
 from bondloop.substructure.external_half import ExternalHalf
-from bondloop.substructure.ground_edits import ground_input
-from bondloop.substructure.ground_frame import GroundFrame
+from bondloop.substructure.ground import GroundFrame, ground_input
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import capacity_of, transfer_system
 from bondloop.transfer.coupled import width

@@ -10,8 +10,7 @@ import numpy as np
 
 from bondloop.data.described import Whole
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
-from bondloop.integrate.implicit_step import implicit_products
-from bondloop.integrate.local_laws import local_laws
+from bondloop.integrate.trapezoidal import implicit_products, local_laws
 from bondloop.program.causal_order import schedule
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.tick import Product, Update, instantiate
@@ -31,7 +30,7 @@ class NewmarkAverage(Integrator):
     follow from average velocities and velocities from average accelerations. Unconditionally stable, no
     numerical damping, second order. A linear system needs one matrix product a step, a nonlinear one a
     Newton iteration with a fixed number of steps; one that is linear but for laws that remember
-    (plastic hinges) sweeps over those alone, `bondloop.integrate.local_laws`.
+    (plastic hinges) sweeps over those alone, `bondloop.integrate.trapezoidal`.
 
     Parameters
     ----------

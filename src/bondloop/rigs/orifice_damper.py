@@ -12,7 +12,7 @@ from bondloop.data.described import Described, Parameter, ranges_of
 from bondloop.data.kinds import describable
 from bondloop.errors import InputError
 from bondloop.rigs.friction import dead_zone_spring
-from bondloop.transfer.guide_friction import guide_friction
+from bondloop.transfer.parts import guide_friction
 
 __all__ = ["DamperData", "OrificeDamper", "PlayData"]
 

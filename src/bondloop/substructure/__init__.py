@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.cut import cut, interfaces
-from bondloop.bondgraph.model import rejoin
-from bondloop.substructure.assumptions import Assumption, Assumptions, check_assumptions
-from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins
+from bondloop.bondgraph.cut import cut, interfaces, rejoin
+from bondloop.substructure.assumptions import (
+    Assumption,
+    Assumptions,
+    CausalPath,
+    check_assumptions,
+    shortest_causal_path,
+)
+from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins, loading_block
 from bondloop.substructure.external_half import ExternalHalf
 from bondloop.substructure.fmu_half import FmuHalf
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
-from bondloop.substructure.loading_block import loading_block
-from bondloop.substructure.paths import CausalPath, shortest_causal_path
 from bondloop.substructure.reference_model import ReferenceModel, reference_model
 
 __all__ = [

@@ -11,24 +11,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import numpy as np
+
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.bondgraph.parts import name_or_kind
 from bondloop.data.hints import Family, alias
 from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
-from bondloop.errors import ForceOutputError, InputError, ModelError, unknown_name
+from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.compose import prefixed
+from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.kinds import family_word
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
-from bondloop.transfer.normal_form import normal_form
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.expr import Expr, Var
 
 __all__ = [
-    "OUT", "ForceOutput", "Transfer", "TransferSystem", "as_system", "capacity_of", "force_output",
+    "OUT",
+    "ForceOutput",
+    "Transfer",
+    "TransferSystem",
+    "as_system",
+    "capacity_of",
+    "force_output",
+    "normal_form",
     "transfer_system",
-]  # fmt: skip
+]
 
 TransferSystem: TypeAlias = Annotated[Any, Family("transfer")]
 """A `Model`, a `System`, a `StateSpace` or a python-control system; descriptions name it by its family."""
@@ -243,4 +256,66 @@ def _no_motion(model: Model) -> ForceOutputError:
         "poles, zeros or lag; controllers that need only where it comes to rest (Direct, compensators) or "
         "its inverse (VirtualJunction) can use it, for anything else give it the mass that moves with it "
         "(rod, load cell, clevis)"
+    )
+
+
+NEGLIGIBLE = 1e-10
+"""Markov parameters below this fraction of the size of their factors count as zero."""
+
+
+def normal_form(space: StateSpace, command: int = 0) -> System:
+    """Return the same input-output behaviour with the output and its rates as states.
+
+    With the relative degree r of the channel from the command, the states are z_k = c A^k x for k < r, a
+    chain of integrators at whose end the command enters, and further ones that the command does not move at
+    once: the zero dynamics (Byrnes-Isidori form; Isidori 1995, section 4.1). Any other coordinates hide the
+    relative degree in sums that cancel.
+
+    Parameters
+    ----------
+    space
+        One output; inputs (command, load).
+    command
+        Column of the command.
+    """
+    s = space.explicit()
+    A, B, C, D = (np.asarray(M.toarray(), dtype=float) for M in (s.A, s.B, s.C, s.D))
+    if D[0, command] != 0.0:
+        return _system(A, B, C, D, list(s.states), s)
+    n, b = len(A), B[:, command]
+    rows = [C[0]]
+    while abs(rows[-1] @ b) <= NEGLIGIBLE * np.linalg.norm(rows[-1]) * np.linalg.norm(b):
+        if len(rows) >= n:
+            raise SolveError(
+                "the transfer system cannot be inverted: no causal path leads from its command "
+                f"'{s.inputs[command]}' to its velocity '{s.outputs[0]}'"
+            )
+        rows.append(rows[-1] @ A)
+    r = len(rows)
+    # Rows that annihilate b and complete the chain: the complement of b and of the chain's first r - 1.
+    spanned = np.column_stack([b, *rows[:-1]])
+    rest = (
+        np.linalg.svd(spanned, full_matrices=True)[0][:, spanned.shape[1] :].T if n > r else np.zeros((0, n))
+    )
+    T = np.vstack([*rows, rest])
+    inverse = np.linalg.inv(T)
+    A, B, C = T @ A @ inverse, T @ B, C @ inverse
+    A[: r - 1], C[:] = np.eye(r - 1, n, k=1), np.eye(1, n)
+    B[: r - 1, command] = 0.0
+    B[r:, command] = 0.0
+    B[np.abs(B) <= NEGLIGIBLE * np.abs(B).max(axis=0, initial=0.0)] = 0.0
+    names = [f"output_rate[{k}]" for k in range(r)] + [f"zero_dynamics[{k}]" for k in range(n - r)]
+    return _system(A, B, C, D, names, s)
+
+
+def _system(
+    A: NDArray[np.float64],
+    B: NDArray[np.float64],
+    C: NDArray[np.float64],
+    D: NDArray[np.float64],
+    states: list[str],
+    space: StateSpace,
+) -> System:
+    return system_from_matrices(
+        A, B, C, D, states=states, inputs=list(space.inputs), outputs=list(space.outputs), name="transfer"
     )

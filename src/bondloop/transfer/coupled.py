@@ -11,11 +11,12 @@ import numpy as np
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.bondgraph.parts import name_or_kind
 from bondloop.display import brief
-from bondloop.errors import InputError, ModelError
+from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
-from bondloop.transfer.base import OUT, as_system, transfer_system
+from bondloop.transfer.base import OUT, as_system, force_output, transfer_system
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
     from bondloop.transfer.base import TransferSystem
 
-__all__ = ["CoupledTransfer", "check_commands", "coupled_transfer", "motion_space", "out_ports", "width"]
+__all__ = [
+    "CoupledTransfer",
+    "check_commands",
+    "coupled_transfer",
+    "expect_set_point",
+    "motion_space",
+    "out_ports",
+    "width",
+]
 
 
 @dataclass(frozen=True)
@@ -178,3 +187,37 @@ def motion_space(
     A = np.block([[a, np.zeros((n, m))], [c, np.zeros((m, m))]])
     B = np.vstack([b[:, columns], d[:, columns]])
     return A, B, np.hstack([np.zeros((m, n)), np.eye(m)])
+
+
+def expect_set_point(actuator: TransferSystem, who: str, unit: str = "m", port: int = 0) -> None:
+    """Refuse a transfer system whose command is known to be something else than a displacement.
+
+    Parameters
+    ----------
+    actuator
+        The transfer system.
+    who
+        What sends it displacements, for the message.
+    unit
+        Of the displacement.
+    port
+        Which of its ports, of a coupled one.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import MassSpringDamper
+    >>> expect_set_point(MassSpringDamper(1, 1, 1, drive="position"), "ATS")
+    >>> expect_set_point(MassSpringDamper(1, 1, 1, drive="force"), "ATS")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: ATS sends displacements, in m; the command of the transfer system is in N: ...
+    """
+    try:
+        command = coupled_transfer(actuator).commands[port]
+    except ForceOutputError:
+        command = force_output(actuator).command
+    known = command.unit
+    if known and not is_of_kind(f"1 {known}", unit):
+        raise InputError(
+            f"{who} sends displacements, in {unit}; the command of the transfer system is in {known}: give "
+            "one with a displacement loop of its own (drive='position'), or a controller that makes forces"
+        )

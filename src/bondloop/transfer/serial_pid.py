@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Function, Integrator, Model
-from bondloop.data.described import Described, Parameter, ranges_of
-from bondloop.transfer.clipping import clipped, unwound
+from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.transfer.parts import clipped, unwound
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part

@@ -19,7 +19,7 @@ from bondloop.integrate.structural import (
     Rosenbrock,
     simulate_structure,
 )
-from bondloop.integrate.structural.specimen import Estimating
+from bondloop.integrate.structural.base import Estimating
 from bondloop.program.expr import function
 from bondloop.program.signals import Sine
 

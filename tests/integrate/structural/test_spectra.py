@@ -17,7 +17,7 @@ from bondloop.integrate.structural import (
     Rosenbrock,
     structure_tick,
 )
-from bondloop.integrate.structural.specimen import Estimating
+from bondloop.integrate.structural.base import Estimating
 
 OMEGAS = [0.05, 0.5, 1.5, 1.99, 3.0, 10.0, 100.0]
 

@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.display.html import notebook, paragraph, table
 from bondloop.identify.confidence import covariance, estimates, freedom
-from bondloop.transfer.thin_products import dot
+from bondloop.transfer.held_input import dot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,11 @@ from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Steppe
 from bondloop.integrate.structural.catalogue import SCHEMES, find_scheme
 from bondloop.integrate.structural.central_difference import CentralDifference
 from bondloop.integrate.structural.chen_ricles import ChenRicles
-from bondloop.integrate.structural.hht_alpha import HHTAlpha
+from bondloop.integrate.structural.implicit import HHTAlpha, NewmarkImplicit
 from bondloop.integrate.structural.kr_alpha import KRAlpha
-from bondloop.integrate.structural.newmark import NewmarkImplicit
 from bondloop.integrate.structural.newmark_explicit import NewmarkExplicit
 from bondloop.integrate.structural.rosenbrock import Rosenbrock
-from bondloop.integrate.structural.simulate import Response, simulate_structure, structure_tick
-from bondloop.integrate.structural.work import Work, work
+from bondloop.integrate.structural.simulate import Response, Work, simulate_structure, structure_tick, work
 
 __all__ = [
     "SCHEMES",

@@ -12,19 +12,20 @@ import numpy as np
 from bondloop.data.described import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Estimating,
     Motion,
     Restoring,
     Stepped,
     ask,
     assigned,
+    check_alpha,
     moved,
     named,
     solved,
 )
-from bondloop.integrate.structural.iterations import weighted_forces
+from bondloop.integrate.structural.implicit import weighted_forces
 from bondloop.integrate.structural.matrices import Array, inverse
-from bondloop.integrate.structural.ranges import check_alpha
-from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

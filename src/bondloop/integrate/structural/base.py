@@ -7,9 +7,10 @@ statements and forces back; how often it asks is fixed, so its work is bounded.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
-from bondloop.integrate.structural.matrices import Inverse
+from bondloop.integrate.structural.matrices import Array, Inverse, square
 from bondloop.program.block import called, expect_statements
 from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
 from bondloop.program.schedule import Assign
@@ -28,16 +29,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Estimating",
     "Motion",
     "Restoring",
     "Scheme",
     "Stepped",
     "ask",
     "assigned",
+    "between",
+    "check_alpha",
+    "check_iterations",
     "combination",
     "moved",
     "named",
     "solved",
+    "spread",
     "stepped_by",
 ]
 
@@ -306,3 +312,88 @@ def moved(
     olds = (*motion.displacement, *motion.velocity, *motion.acceleration)
     pairs = zip(olds, (*displacement, *velocity, *acceleration), strict=True)
     return Update((*pairs, *(own or {}).items()))
+
+
+@dataclass(frozen=True)
+class Estimating(Scheme, family="scheme"):
+    """A scheme that takes the specimen's force as r + K_s (u - u*) + C_s (v - v*) around what it asked for.
+
+    The estimates K_s and C_s decide about stability, not about the order of accuracy: u* and v* differ from
+    the end of the step by terms of second order.
+
+    Parameters
+    ----------
+    specimen_stiffness, specimen_damping
+        Estimates, shape (n, n), in N/m and Ns/m; a number where n = 1; zero if left out. In a pseudo-dynamic
+        test also of the interface alone, in its order: a number where there is one interface. For a
+        softening specimen take the initial stiffness, for a hardening one the largest.
+    """
+
+    specimen_stiffness: Any = field(default=None, kw_only=True)
+    specimen_damping: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Keep matrices as tuples, so that schemes compare and hash as values."""
+        for name in ("specimen_stiffness", "specimen_damping"):
+            given = getattr(self, name)
+            if given is not None:
+                dense = given.toarray() if hasattr(given, "toarray") else given
+                rows = np.atleast_2d(np.asarray(dense, dtype=float)).tolist()
+                object.__setattr__(self, name, tuple(tuple(row) for row in rows))
+
+    def estimates(self, size: int) -> tuple[Array, Array]:
+        """Return the estimated stiffness and damping matrices of this ``size``; zero without any."""
+        return (
+            square("specimen_stiffness", self.specimen_stiffness, size),
+            square("specimen_damping", self.specimen_damping, size),
+        )
+
+
+def spread(scheme: Scheme, at: Sequence[int], size: int) -> Scheme:
+    """Return a scheme with estimates of all degrees of freedom, where it has those of an interface.
+
+    Parameters
+    ----------
+    scheme
+        Any.
+    at
+        Numbers of the interface's degrees of freedom.
+    size
+        How many degrees of freedom there are.
+    """
+    if not isinstance(scheme, Estimating) or len(at) == size:
+        return scheme
+    changes = {}
+    for name in ("specimen_stiffness", "specimen_damping"):
+        small = getattr(scheme, name)
+        if small is not None and np.shape(small) == (len(at), len(at)):
+            whole = np.zeros((size, size))
+            whole[np.ix_(at, at)] = small
+            changes[name] = whole
+    return replace(scheme, **changes) if changes else scheme
+
+
+def between(scheme: Scheme, name: str, value: float, low: float, high: float, remark: str = "") -> None:
+    """Refuse a parameter outside its stable range."""
+    if not low <= value <= high:
+        allowed = f"between {low:g} and {high:g}" if math.isfinite(high) else f"at least {low:g}"
+        raise InputError(
+            f"{type(scheme).__name__}: {name} must be {allowed} for a stable scheme; found {value:g}{remark}"
+        )
+
+
+def check_alpha(scheme: Scheme, alpha: float) -> None:
+    """Refuse an α outside [-1/3, 0], and recognise OpenSees' own."""
+    hint = f" (OpenSees' alpha is 1 + ours: give {alpha - 1:g})" if 2 / 3 - 1e-9 <= alpha < 1 else ""
+    between(scheme, "alpha", alpha, -1 / 3, 0.0, hint)
+
+
+def check_iterations(scheme: Scheme, iterations: object, path: object) -> None:
+    """Refuse a number of iterations or an order of the path that cannot be."""
+    name = type(scheme).__name__
+    if not isinstance(iterations, int) or iterations < 1:
+        raise InputError(f"{name}: iterations must be a whole number from 1 up; found {iterations!r}")
+    if path not in (1, 2):
+        raise InputError(
+            f"{name}: path must be 1 or 2, the order of the polynomial of commands; found {path!r}"
+        )

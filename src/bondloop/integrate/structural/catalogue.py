@@ -8,9 +8,8 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.integrate.structural.alpha_os import AlphaOS
 from bondloop.integrate.structural.central_difference import CentralDifference
 from bondloop.integrate.structural.chen_ricles import ChenRicles
-from bondloop.integrate.structural.hht_alpha import HHTAlpha
+from bondloop.integrate.structural.implicit import HHTAlpha, NewmarkImplicit
 from bondloop.integrate.structural.kr_alpha import KRAlpha
-from bondloop.integrate.structural.newmark import NewmarkImplicit
 from bondloop.integrate.structural.newmark_explicit import NewmarkExplicit
 from bondloop.integrate.structural.rosenbrock import Rosenbrock
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Estimating,
     Motion,
     Restoring,
     Stepped,
@@ -19,7 +20,6 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.integrate.structural.specimen import Estimating
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:

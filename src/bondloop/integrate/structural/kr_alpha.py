@@ -12,11 +12,13 @@ import numpy as np
 from bondloop.data.described import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Estimating,
     Motion,
     Restoring,
     Stepped,
     ask,
     assigned,
+    between,
     combination,
     moved,
     named,
@@ -24,8 +26,7 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.integrate.structural.ranges import between
-from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,12 +19,13 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
+    between,
     moved,
     named,
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.integrate.structural.ranges import between
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,18 +13,19 @@ import numpy as np
 from bondloop.data.described import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Estimating,
     Motion,
     Restoring,
     Stepped,
     ask,
     assigned,
+    between,
     moved,
     named,
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.integrate.structural.ranges import between
-from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

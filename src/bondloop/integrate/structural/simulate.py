@@ -14,19 +14,22 @@ from bondloop.display import brief
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, stepped_by
-from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.factored import Factored
 from bondloop.program.quantity import Role
+from bondloop.program.ranges import number
+from bondloop.program.schedule import Loop
+from bondloop.program.signals.base import Signal
 from bondloop.program.sympy_bridge import from_sympy
-from bondloop.program.tick import Channel, Step, Tick
+from bondloop.program.tick import Channel, Product, Repeat, Step, Tick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
-__all__ = ["Response", "restoring_from", "simulate_structure", "structure_tick"]
+__all__ = ["Load", "Response", "Work", "restoring_from", "simulate_structure", "structure_tick", "work"]
 
 DIVERGED = 1e12
 """A displacement, in m, that no structure reaches."""
@@ -275,3 +278,149 @@ def _diverged(scheme: Scheme, tick: Tick, M: ArrayLike, K: ArrayLike | None, mes
     else:
         text += "; is the estimate of the specimen's stiffness too low?"
     return text
+
+
+class Load:
+    """External forces on a structure, by expressions of time or by a table.
+
+    Parameters
+    ----------
+    load
+        None; an array of shape (steps + 1, n); or one entry per degree of freedom: a number, a `Signal` or a
+        function of the time, an expression. One degree of freedom needs no list.
+    names
+        Degrees of freedom.
+    period, steps
+        Time step in seconds, and how many.
+    time
+        The variable of the time.
+
+    Attributes
+    ----------
+    inputs, table
+        Inputs of the tick for what has no closed form, and their values, a row per tick; None if there are
+        none.
+    """
+
+    def __init__(self, load: Any, names: Sequence[str], period: float, steps: int, time: Var) -> None:
+        self.period, self.time = period, time
+        self.inputs: tuple[Var, ...] = ()
+        self.table: Array | None = None
+        self._entries: list[Callable[[Expr], Expr] | tuple[Var, Var]] = []
+        found: list[Array] = []
+        for name, column in zip(names, self._columns(load, len(names), steps), strict=True):
+            if callable(column):
+                self._entries.append(column)
+                continue
+            now, after = Var(f"{name}.load"), Var(f"{name}.load@next")
+            self.inputs += (now, after)
+            self._entries.append((now, after))
+            found += [column, np.append(column[1:], column[-1:])]
+        if found:
+            self.table = np.column_stack(found)
+
+    def at(self, fraction: float) -> list[Expr]:
+        """Return the forces at a fraction of the step; tables are interpolated."""
+        when = self.time + Const(fraction * self.period) if fraction else self.time
+        found: list[Expr] = []
+        for entry in self._entries:
+            if callable(entry):
+                found.append(entry(when))
+                continue
+            now, after = entry
+            ends = {0.0: now, 1.0: after}
+            found.append(ends.get(fraction, now + fraction * (after - now)))
+        return found
+
+    def _columns(self, load: Any, n: int, steps: int) -> list[Any]:
+        """Return, for each degree of freedom, a function of the time or values at the instants."""
+        if load is None:
+            load = [0.0] * n
+        elif isinstance(load, Signal) or np.isscalar(load) or callable(load):
+            load = [load]
+        if not isinstance(load, np.ndarray) and not any(
+            isinstance(e, (list, tuple, np.ndarray)) for e in load
+        ):
+            if len(load) != n:
+                raise InputError(f"load: expected {n} entries, one per degree of freedom; found {len(load)}")
+            return [self._column(entry, steps) for entry in load]
+        rows = np.asarray(load, dtype=float)
+        rows = rows[:, None] if rows.ndim == 1 and n == 1 else rows
+        if rows.shape != (steps + 1, n):
+            raise InputError(
+                f"load: expected an array of shape ({steps + 1}, {n}), a row per instant; found {rows.shape}"
+            )
+        return list(rows.T)
+
+    def _column(self, entry: Any, steps: int) -> Any:
+        if isinstance(entry, Signal):
+            closed = entry.expression(self.time) is not None
+            return entry.expression if closed else entry.sampled(np.arange(steps + 1) * self.period)
+        if callable(entry):
+            return entry
+        value = float(entry)
+        return lambda _: Const(value)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work of a list of statements.
+
+    Attributes
+    ----------
+    statements
+        Assignments, each target of a matrix product and of an update counting as one.
+    multiplications
+        Multiplications, divisions and function calls; entries of a matrix that are zero do not count.
+    """
+
+    statements: int
+    multiplications: int
+
+
+def work(steps: Iterable[Step]) -> Work:
+    """Count what a list of statements without algebraic loops computes.
+
+    Parameters
+    ----------
+    steps
+        The statements.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.schedule import Assign
+    >>> work([Assign(Var("y"), 2 * Var("x") + 1)])
+    Work(statements=1, multiplications=1)
+    """
+    statements = multiplications = 0
+    for step in steps:
+        if isinstance(step, Loop):
+            raise TypeError("the work of an algebraic loop depends on its solver")
+        if isinstance(step, Repeat):
+            once = work(step.body)
+            statements += step.count * once.statements
+            multiplications += step.count * once.multiplications
+            continue
+        statements += len(step.writes)
+        multiplications += sum(_count(e) for e in step.expressions)
+        if isinstance(step, Product):
+            kept = [not isinstance(e, Const) or e.value != 0.0 for e in step.sources]
+            multiplications += _entries(step.matrix, kept)
+    return Work(statements, multiplications)
+
+
+def _entries(matrix: Any, kept: list[bool]) -> int:
+    """Return how many numbers of a matrix are multiplied."""
+    if isinstance(matrix, Factored):
+        return matrix.entries
+    return int(
+        matrix[:, kept].count_nonzero() if hasattr(matrix, "tocsr") else np.count_nonzero(matrix[:, kept])
+    )
+
+
+def _count(expr: Expr) -> int:
+    if not isinstance(expr, Op):
+        return 0
+    own = 0 if expr.name in ("add", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not") else 1
+    return own + sum(_count(a) for a in expr.args)

@@ -1,25 +1,33 @@
-"""Implicit steps with a fixed number of commands on a smooth path, shared by HHT-α and Newmark."""
+"""Implicit schemes with a fixed number of commands on a smooth path: HHT-α and Newmark."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Estimating,
     Motion,
     Restoring,
     Stepped,
     ask,
     assigned,
+    between,
+    check_alpha,
+    check_iterations,
     combination,
     moved,
     named,
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.tick import Step
 
-__all__ = ["Iterations", "weighted_forces"]
+__all__ = ["HHTAlpha", "Iterations", "NewmarkImplicit", "weighted_forces"]
 
 Vars = tuple[Var, ...]
 
@@ -151,3 +159,140 @@ def weighted_forces(
     for i, var in enumerate(g):
         start[var] = MatrixRow(mass, i, motion.acceleration)
     return g, steps, dict(zip(g, after, strict=True)), start
+
+
+@dataclass(frozen=True)
+class HHTAlpha(Estimating):
+    """Hilber, Hughes and Taylor's implicit scheme with a fixed number of iterations, made for specimens.
+
+    M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0,  β = (1 - α)²/4, γ = 1/2 - α. Each
+    iteration solves it with r⁺ = r* + K_s (u⁺ - u*) + C_s (v⁺ - v*) around the latest measured force r*. A
+    specimen must not be driven to and fro by iterates: of N iterations, number i commands the point i/N of
+    a polynomial through the past displacements and the latest iterate, the last one the iterate itself; the
+    force measured there corrects the motion once more, without a command.
+
+    Parameters
+    ----------
+    alpha
+        From -1/3 (most numerical damping) to 0 (none). OpenSees' α is 1 + alpha.
+    iterations
+        Commands per step, at least 1.
+    path
+        Order of the polynomial of commands, 1 or 2.
+    specimen_stiffness, specimen_damping
+        Estimates K_s, C_s; see `Estimating`. With good ones a single iteration is exact for a linear
+        specimen; what poor ones leave over falls as 1/N.
+
+    References
+    ----------
+    Hilber, Hughes and Taylor, Improved numerical dissipation for time integration algorithms in structural
+    dynamics, EESD 5, 1977. Shing, Vannan and Cater, Implicit time integration for pseudodynamic tests, EESD
+    20, 1991. Schellenberg, Mahin and Fenves, Advanced implementation of hybrid simulation, PEER 2009/104.
+    OpenSees ``HHTHSFixedNumIter``.
+
+    Examples
+    --------
+    >>> HHTAlpha(-0.1, iterations=5).calls
+    5
+    >>> HHTAlpha(0.9)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: HHTAlpha: alpha must be between -0.333333 and 0 for a stable scheme; found 0.9
+    (OpenSees' alpha is 1 + ours: give -0.1)
+    """
+
+    alpha: Parameter = Parameter(-0.1, unit="1")
+    iterations: int = 3
+    path: int = 2
+
+    opensees: ClassVar[str] = "HHTHSFixedNumIter"
+    aliases: ClassVar[tuple[str, ...]] = ("HHT", "HHT-alpha")
+
+    def __post_init__(self) -> None:
+        """Refuse parameters outside the stable range."""
+        check_alpha(self, self.alpha)
+        check_iterations(self, self.iterations, self.path)
+        super().__post_init__()
+
+    @property
+    def calls(self) -> int:
+        """How often a step asks for the restoring force."""
+        return self.iterations
+
+    def advance(
+        self,
+        M: Array,
+        C: Array,
+        K: Array,
+        period: float,
+        motion: Motion,
+        load: Callable[[float], Sequence[Expr]],
+        restoring: Restoring,
+    ) -> Stepped:
+        """Write one step: a fixed number of commands, then a correction."""
+        x = self.alpha
+        made = Iterations(x, (1 - x) ** 2 / 4, 0.5 - x, self.iterations, self.path)
+        return made.advance((M, C, K), self.estimates(len(M)), period, motion, load, restoring)
+
+
+@dataclass(frozen=True)
+class NewmarkImplicit(Estimating):
+    """Newmark's scheme, M a⁺ + C v⁺ + K u⁺ + r⁺ = F⁺, with commands on a smooth path as in `HHTAlpha`.
+
+    u⁺ = u + h v + h² ((1/2 - β) a + β a⁺),  v⁺ = v + h ((1 - γ) a + γ a⁺).
+
+    Parameters
+    ----------
+    gamma
+        1/2: second order, no numerical damping. Above: first order and damped.
+    beta
+        1/4 is constant average acceleration. At least γ/2, for unconditional stability.
+    iterations, path, specimen_stiffness, specimen_damping
+        As in `HHTAlpha`.
+
+    References
+    ----------
+    Newmark, A method of computation for structural dynamics, ASCE J. Eng. Mech. Div. 85(EM3), 1959. OpenSees
+    ``NewmarkHSFixedNumIter``; with one iteration and a linear specimen ``Newmark``.
+
+    Examples
+    --------
+    >>> NewmarkImplicit(gamma=0.5, beta=1 / 6)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: NewmarkImplicit: beta must be at least 0.25 for a stable scheme;
+    found 0.166667 (gamma/2 is needed; NewmarkExplicit has beta = 0)
+    """
+
+    gamma: Parameter = Parameter(0.5, unit="1")
+    beta: Parameter = Parameter(0.25, unit="1")
+    iterations: int = 3
+    path: int = 2
+
+    opensees: ClassVar[str] = "NewmarkHSFixedNumIter"
+    aliases: ClassVar[tuple[str, ...]] = ("Newmark", "constant average acceleration")
+
+    def __post_init__(self) -> None:
+        """Refuse parameters outside the stable range."""
+        between(self, "gamma", self.gamma, 0.5, 1.0)
+        remark = " (gamma/2 is needed; NewmarkExplicit has beta = 0)"
+        between(self, "beta", self.beta, self.gamma / 2, math.inf, remark)
+        check_iterations(self, self.iterations, self.path)
+        super().__post_init__()
+
+    @property
+    def calls(self) -> int:
+        """How often a step asks for the restoring force."""
+        return self.iterations
+
+    def advance(
+        self,
+        M: Array,
+        C: Array,
+        K: Array,
+        period: float,
+        motion: Motion,
+        load: Callable[[float], Sequence[Expr]],
+        restoring: Restoring,
+    ) -> Stepped:
+        """Write one step: a fixed number of commands, then a correction."""
+        made = Iterations(0.0, self.beta, self.gamma, self.iterations, self.path)
+        return made.advance((M, C, K), self.estimates(len(M)), period, motion, load, restoring)

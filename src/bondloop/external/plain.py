@@ -12,14 +12,27 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from bondloop.errors import InputError
-from bondloop.external.answer import Answer
+from bondloop.errors import BondloopError, InputError
 
-__all__ = ["MOST_TEXT", "Kind", "Reply", "Request", "State"]
+if TYPE_CHECKING:
+    from bondloop.external.following_rig import FollowingRig
+
+__all__ = [
+    "MOST_TEXT",
+    "Answer",
+    "Kind",
+    "PlainSession",
+    "Reply",
+    "Request",
+    "RigFaultError",
+    "State",
+    "refusal",
+]
 
 _REQUEST = struct.Struct("<4s4Id")
 _REPLY = struct.Struct("<4s4Id")
@@ -155,3 +168,122 @@ class Reply:
         values: Sequence[float] = struct.unpack_from(f"<{2 * count}d", packet, _REPLY.size)
         text = packet[_REPLY.size + 16 * count :].decode(errors="replace")
         return cls(sequence, State(state), Answer(tuple(values[:count]), tuple(values[count:]), time), text)
+
+
+class RigFaultError(BondloopError):
+    """The rig went to its safe state, or does not reach what it is asked for: it cannot be moved any more.
+
+    Examples
+    --------
+    >>> raise RigFaultError("the measured force went beyond its limit at t = 4.379 s")
+    Traceback (most recent call last):
+    bondloop.external.plain.RigFaultError: the measured force went beyond its limit at t = 4.379 s
+    """
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a rig answers with, when it was moved.
+
+    Attributes
+    ----------
+    force
+        That the specimen resists with at each interface, N: +k x of a spring pulled out by x.
+    displacement
+        As measured, m.
+    time
+        Of the rig's own test, s.
+    """
+
+    force: tuple[float, ...]
+    displacement: tuple[float, ...]
+    time: float
+
+
+class PlainSession:
+    """Answers the packets of `bondloop.external.plain`.
+
+    Parameters
+    ----------
+    rig
+        What is moved.
+    say
+        Called with a sentence whenever something is refused or has happened.
+
+    Attributes
+    ----------
+    ended
+        Whether the program has said that it is done.
+    trouble
+        What was refused since the last good move, or the fault.
+    """
+
+    def __init__(self, rig: FollowingRig, say: Callable[[str], None]) -> None:
+        self.rig, self._say = rig, say
+        self.ended, self.trouble, self._said = False, "", ""
+        self._sequence = -1
+        self._last = b"", b""
+
+    def take(self, packet: bytes) -> bytes:
+        """Take a packet, and return the answer; the last one is answered again, an older one is refused."""
+        if packet and packet == self._last[0]:
+            return self._last[1]
+        try:
+            request = Request.read(packet)
+            self._expect_newer(request.sequence)
+        except InputError as error:
+            return self._not_done(Request.sequence_of(packet), State.REFUSED, error)
+        self._sequence = request.sequence
+        self._last = packet, self._answer(request)
+        return self._last[1]
+
+    def _expect_newer(self, sequence: int) -> None:
+        if sequence <= self._sequence:
+            raise InputError(
+                f"found a request with the sequence {sequence} after {self._sequence}; expected one that "
+                "grows: a packet that comes late moves nothing"
+            )
+
+    def _answer(self, request: Request) -> bytes:
+        try:
+            return self._done(request).pack()
+        except InputError as error:
+            return self._not_done(request.sequence, State.REFUSED, error)
+        except RigFaultError as error:
+            return self._not_done(request.sequence, State.FAULT, error)
+
+    def _done(self, request: Request) -> Reply:
+        if request.kind is Kind.MOVE:
+            answer = self.rig.move_to(request.displacements, request.seconds)
+            self.trouble = ""
+            return Reply(request.sequence, State.DONE, answer)
+        self.ended = request.kind is Kind.END
+        return _nothing(self.rig.count, request.sequence, State.DONE, self.rig.test.name)
+
+    def _not_done(self, sequence: int, state: State, error: Exception) -> bytes:
+        sentence = f"{'fault' if state is State.FAULT else 'refused'}: {error}"
+        if sentence != self._said:
+            self._say(sentence)
+        self.trouble, self._said = str(error), sentence
+        return _nothing(self.rig.count, sequence, state, str(error)).pack()
+
+
+def refusal(packet: bytes, count: int, why: str) -> bytes:
+    """Return the answer to a packet of a program that does not have the rig.
+
+    Parameters
+    ----------
+    packet
+        The request.
+    count
+        Interfaces of the rig.
+    why
+        The text.
+    """
+    return _nothing(count, Request.sequence_of(packet), State.REFUSED, why).pack()
+
+
+def _nothing(count: int, sequence: int, state: State, text: str) -> Reply:
+    """Return an answer in which nothing was measured."""
+    unknown = (math.nan,) * count
+    return Reply(sequence, state, Answer(unknown, unknown, math.nan), text)

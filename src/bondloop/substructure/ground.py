@@ -10,26 +10,59 @@ structure does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from bondloop.bondgraph import C, Model, R, Sf
+import numpy as np
+
+from bondloop.bondgraph import (
+    TF,
+    C,
+    CField,
+    I,
+    IField,
+    Input,
+    Model,
+    MSe,
+    MSf,
+    One,
+    R,
+    RField,
+    Se,
+    Sf,
+    Zero,
+    bond,
+)
 from bondloop.bondgraph.cut import INTERFACE, interfaces
-from bondloop.bondgraph.elements import CField, RField
-from bondloop.bondgraph.parts import Port, bonds_of
+from bondloop.bondgraph.elements import SS
+from bondloop.bondgraph.multiport import Multiport
+from bondloop.bondgraph.parts import Port, Terminal, bonds_of, reading, sides_of, unbond
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms.structure_model import StructureModel, known_footing
-from bondloop.substructure.ground_edits import NOTHING, Shift, add_shift, drive, ground_input, opened
-from bondloop.substructure.rigid_flows import has_mass, is_power, is_untold, rigid_flows
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph import Zero
+    from numpy.typing import NDArray
+
     from bondloop.bondgraph.parts import Bond, Part
 
-__all__ = ["Coordinates", "GroundFrame"]
+__all__ = [
+    "NOTHING",
+    "Coordinates",
+    "GroundFrame",
+    "Rigid",
+    "Shift",
+    "add_shift",
+    "drive",
+    "ground_input",
+    "has_mass",
+    "is_power",
+    "is_untold",
+    "opened",
+    "rigid_flows",
+]
 
 Coordinates = Literal["relative", "absolute"]
 """Relative to the ground, or in space."""
@@ -295,3 +328,223 @@ class GroundFrame:
 def _names(parts: Sequence[Part]) -> str:
     paths = [p.path for p in parts if not isinstance(p, Port)]
     return ", ".join(paths[:3]) + (" ..." if len(paths) > 3 else "")
+
+
+NOTHING = 1e-12
+"""Share of the ground's motion that rounding leaves."""
+
+
+@dataclass
+class Shift:
+    """The ground's velocity in a bond: how much by direction; +1 where the head's flow gains it, else -1."""
+
+    into_head: int
+    gains: dict[str, float]
+
+
+def add_shift(shifts: dict[Bond, Shift], b: Bond, head: bool, gains: Mapping[str, float]) -> None:
+    """Let the flow at a bond's head, or else at its tail, gain shares of the ground's velocity.
+
+    Parameters
+    ----------
+    shifts
+        By bond, what there is already.
+    b, head
+        The bond, and whether its head gains.
+    gains
+        By direction or support, how much.
+    """
+    sign = 1 if head else -1
+    if b not in shifts:
+        shifts[b] = Shift(sign, dict(gains))
+        return
+    for where, gain in gains.items():
+        shifts[b].gains[where] += gain * sign * shifts[b].into_head
+
+
+def opened(model: Model, b: Bond, number: int) -> Zero:
+    """Put a 0-junction into a bond, where flows add up."""
+    total = Zero(domain=b.tail.domain or b.head.domain)
+    setattr(model, f"ground_total_{number}", total)
+    tail = b.tail if b.tail_index is None else Terminal(b.tail, b.tail_index)
+    head = b.head if b.head_index is None else Terminal(b.head, b.head_index)
+    unbond(b)
+    bond(tail, total)
+    bond(total, head)
+    return total
+
+
+def drive(
+    model: Model,
+    where: str,
+    loads: list[tuple[Part, float]],
+    drags: list[tuple[Part, float]],
+    flows: list[tuple[Zero, float]],
+) -> None:
+    """Put the ground's acceleration on a model.
+
+    Parameters
+    ----------
+    model, where
+        The model, and the direction or support.
+    loads, drags
+        1-junctions, and the forces on them per unit of the ground's acceleration and of its velocity.
+    flows
+        0-junctions, and the shares of the ground's velocity that they gain.
+    """
+    name = ground_input(where)
+    if not loads and not drags and not flows:
+        return
+    source = Input(name, unit="m/s^2")
+    setattr(model, name, source)
+    for i, (one, load) in enumerate(loads):
+        force = MSe(_times(load))
+        setattr(model, f"{name}_force_{i}", force)
+        bond(source, force)
+        bond(force, one)
+    if not drags and not flows:
+        return
+    # A mass of 1 kg that is pushed by as many newtons has the ground's velocity.
+    push, velocity, mass = MSe(_times(1.0)), One(), I(mass=1.0)
+    for word, part in (("push", push), ("velocity", velocity), ("mass", mass)):
+        setattr(model, f"{name}_{word}", part)
+    bond(source, push)
+    bond(push, velocity)
+    bond(velocity, mass)
+    for i, (one, load) in enumerate(drags):
+        force = MSe(_times(load))
+        setattr(model, f"{name}_drag_{i}", force)
+        bond(reading(mass, "momentum"), force)
+        bond(force, one)
+    for i, (total, gain) in enumerate(flows):
+        flow = MSf(_times(gain))
+        setattr(model, f"{name}_flow_{i}", flow)
+        bond(reading(mass, "momentum"), flow)
+        bond(flow, total)
+
+
+def _times(factor: float) -> Callable[[Any], Any]:
+    return lambda signal: factor * signal
+
+
+def ground_input(where: str) -> str:
+    """Return the name of the input that is the ground's acceleration in a direction, or of a support.
+
+    >>> ground_input("ux"), ground_input("pier[2].ux")
+    ('ground_ux', 'ground_pier_2_ux')
+    """
+    words = "".join(c if c.isalnum() else "_" for c in where.replace("]", ""))
+    return f"ground_{words}"
+
+
+EXACT = 1e-9
+"""Residual, relative to the imposed flows, below which parts move without being stretched."""
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """Flows of the bonds among some parts while they are carried along.
+
+    Attributes
+    ----------
+    flows
+        By bond, the flow per unit of the motion.
+    stretched
+        Whether something is stretched by it: a spring, a dashpot, a source of flow that is fixed to the
+        ground.
+    """
+
+    flows: Mapping[Bond, float]
+    stretched: bool
+
+
+def is_untold(part: Part) -> bool:
+    """Return whether nobody has said how the mass of a part, if any, goes with the ground."""
+    return isinstance(part, Multiport) and not isinstance(part, IField) and part.mass_is is None
+
+
+def has_mass(part: Part) -> bool:
+    """Return whether a part has mass of its own."""
+    if isinstance(part, (I, IField)):
+        return True
+    return isinstance(part, Multiport) and part.mass_is in ("carried", "standing")
+
+
+def is_power(b: Bond) -> bool:
+    """Return whether a bond carries power, not a signal."""
+    return b.word is None and not b.tail.is_signal and not b.head.is_signal
+
+
+def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
+    """Return the flows among parts, of which some are imposed, with nothing stretched if that can be.
+
+    Junctions, ports and transformers are equations of flows. A compliance, a resistor, a gyrator or a source
+    of flow asks for no flow; an inertia, a mass that is carried, a source of effort or an interface for
+    nothing.
+
+    Parameters
+    ----------
+    parts
+        The parts, each with one-component bonds.
+    imposed
+        Flows that are known, by bond.
+    """
+    members = list(parts)
+    bonds = list(dict.fromkeys(b for p in members for b in bonds_of(p) if is_power(b)))
+    place = {b: i for i, b in enumerate(bonds)}
+    hard: list[dict[int, float]] = []
+    soft: list[dict[int, float]] = []
+    for part in members:
+        own = [b for b in bonds_of(part) if is_power(b)]
+        if isinstance(part, (One, Port, Zero, TF)) and max(part.size or 1, *(sides_of(part) or (1,))) > 1:
+            raise InputError(f"ground: {part.path} has vector bonds, and is not followed; draw single ones")
+        if isinstance(part, (One, Port)):
+            hard += [{place[own[0]]: 1.0, place[b]: -1.0} for b in own[1:]]
+        elif isinstance(part, Zero):
+            hard.append({place[b]: 1.0 if b.head is part else -1.0 for b in own})
+        elif isinstance(part, TF):
+            hard += _transformer(part, own, place)
+        elif not (isinstance(part, (I, IField, Se, MSe, SS)) or _follows(part)):
+            soft += [{place[b]: 1.0} for b in own]
+    values = np.array([imposed.get(b, np.nan) for b in bonds])
+    known = ~np.isnan(values)
+    total = float(np.abs(values[known]).max(initial=0.0))
+    flows, residual = _solved(_rows(hard + soft, len(bonds)), values, known)
+    stretched = residual > EXACT * max(total, 1e-300)
+    if stretched:  # what moves it, without asking what that stretches
+        flows, residual = _solved(_rows(hard, len(bonds)), values, known)
+    return Rigid(dict(zip(bonds, flows.tolist(), strict=True)), stretched)
+
+
+def _follows(part: Part) -> bool:
+    """Return whether an element of another kind lets itself be moved, or does not say so."""
+    return isinstance(part, Multiport) and part.mass_is in ("carried", None)
+
+
+def _transformer(part: TF, own: list[Bond], place: Mapping[Bond, int]) -> list[dict[int, float]]:
+    if len(own) != 2 or not isinstance(part.coefficient, (int, float)):
+        return [{place[b]: 1.0} for b in own]
+    inward = next((b for b in own if b.head is part), own[0])
+    outward = next(b for b in own if b is not inward)
+    ratio = float(part.coefficient)
+    ratio = ratio if part.form == "mul" else 1.0 / ratio
+    return [{place[outward]: 1.0, place[inward]: -ratio}]
+
+
+def _rows(rows: list[dict[int, float]], count: int) -> NDArray[np.float64]:
+    matrix = np.zeros((len(rows), count))
+    for i, row in enumerate(rows):
+        for j, value in row.items():
+            matrix[i, j] += value
+    return matrix
+
+
+def _solved(
+    matrix: NDArray[np.float64], values: NDArray[np.float64], known: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float]:
+    """Return flows that come closest to the equations, the known ones exact; and what is left over."""
+    flows = np.where(known, values, 0.0)
+    right = -matrix @ flows
+    if (~known).any() and len(matrix):
+        flows[~known] = np.linalg.lstsq(matrix[:, ~known], right, rcond=None)[0]
+    return flows, float(np.abs(matrix @ flows).max(initial=0.0))
