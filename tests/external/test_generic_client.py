@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.external import RehearsedRig
-from bondloop.external.generic_client import MOST_DATA, Action, GenericClientSession, Sizes
+from bondloop.external.generic_client import Action, GenericClientSession, Sizes
+from bondloop.external.protocol import MOST_DATA
 
 GOOD = (1, 1, 1, 0, 1, 0, 0, 0, 1, 0, 256)
 """What OpenSees sends for one degree of freedom."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bondloop.external.clocked_rig import ClockedRig
     from bondloop.external.following_rig import FollowingRig
     from bondloop.external.opensees_half import OpenSeesHalf, step_by_step
-    from bondloop.external.plain import Answer, RigFaultError
+    from bondloop.external.protocol import Answer, RigFaultError
     from bondloop.external.pseudo_dynamic_rig import run_pseudo_dynamic
     from bondloop.external.rehearsed_rig import RehearsedRig
     from bondloop.external.remote_rig import RemoteRig
@@ -41,13 +41,13 @@ __all__ = [
 
 # The module of each name. A name added here goes into __all__ and into the TYPE_CHECKING block above.
 _LAZY = {
-    "Answer": "plain",
+    "Answer": "protocol",
     "ClockedRig": "clocked_rig",
     "FollowingRig": "following_rig",
     "OpenSeesHalf": "opensees_half",
     "RehearsedRig": "rehearsed_rig",
     "RemoteRig": "remote_rig",
-    "RigFaultError": "plain",
+    "RigFaultError": "protocol",
     "Server": "server",
     "Serving": "server",
     "run_pseudo_dynamic": "pseudo_dynamic_rig",

@@ -23,10 +23,6 @@ __all__ = ["ClockedRig"]
 
 SERVED = "bondloop serve"
 """Who stops the loop, in its log."""
-LOOK = 5e-4
-"""Seconds between looks at the telemetry."""
-SILENCE = 5.0
-"""Seconds without a tick after which a loop that says that it is active is not believed any more."""
 
 
 class ClockedRig(FollowingRig):
@@ -100,11 +96,11 @@ class ClockedRig(FollowingRig):
                 rows.append(block)
                 count += len(block)
                 heard = time.monotonic()
-            if self._ring.state != "active" or time.monotonic() - heard > SILENCE:
+            if self._ring.state != "active" or time.monotonic() - heard > self.policy.silence:
                 self._watch("the loop executes no tick any more")
                 return {}, math.nan
             if count < wanted:
-                time.sleep(LOOK)
+                time.sleep(self.policy.look)
         table = np.concatenate(rows)[:wanted]
         values = table["channels"]
         channels = {name: values[:, i] for i, name in enumerate(self._ring.names)}
@@ -120,7 +116,7 @@ class ClockedRig(FollowingRig):
             return
         last = self._mailbox.set_all(changed, self.led_by or SERVED)
         first, refused = last - len(changed) + 1, ""
-        until = time.monotonic() + SILENCE
+        until = time.monotonic() + self.policy.silence
         answered = False
         while not answered:
             if time.monotonic() > until or self._ring.state in ("safe", "finalized"):
@@ -130,14 +126,19 @@ class ClockedRig(FollowingRig):
                 if first <= event.mail <= last and event.refused:
                     refused = refused or f"the loop refuses {event.name} = {event.value:g}: {event.refused}"
             if not answered:
-                time.sleep(LOOK)
+                time.sleep(self.policy.look)
         if refused:
             raise InputError(refused)
         self._given |= changed
 
     def _watch(self, why: str) -> None:
         """Wait until the loop has brought the rig to rest, and note why it did."""
-        until = time.monotonic() + SILENCE + float(getattr(self.test.interlock, "retreat", 1.0)) + 60.0
+        until = (
+            time.monotonic()
+            + self.policy.silence
+            + float(getattr(self.test.interlock, "retreat", 1.0))
+            + 60.0
+        )
         asked = self._mailbox.requests("stop")[0] or self._ring.status().counts["stops"]
         while self._ring.state in ("active", "retreat") and time.monotonic() < until:
             if self._ring.state == "active":

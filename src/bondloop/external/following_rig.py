@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import BondloopError, InputError
-from bondloop.external.plain import Answer, RigFaultError
+from bondloop.external.policy import FollowingPolicy
+from bondloop.external.protocol import Answer, RigFaultError
 from bondloop.program.ranges import number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.substructure.external_half import ExternalHalf
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest, Run
 
 __all__ = ["Channels", "FollowingRig", "external_half", "first_stiffness"]
-
-CORRECTIONS = 30
-"""How often what the rig is short of its target may be added to it."""
-NEAR = 0.1
-"""Share of the tolerance within which the desired motion is at its target: the way there has ended."""
-
-DRIFT = 0.25
-"""Share of the tolerance by which the measured displacement may still move while the rig rests."""
-SLOWLY = 0.02
-"""Or share of what it is short of its target: a servo's integral part may creep on for seconds."""
 
 Channels = Mapping[str, "NDArray[np.float64]"]
 """What was recorded in some ticks, by the name of the channel."""
@@ -82,6 +73,8 @@ class FollowingRig(ABC):
     >>> [issubclass(kind, FollowingRig) for kind in (ClockedRig, RehearsedRig)]
     [True, True]
     """
+
+    policy: ClassVar[FollowingPolicy] = FollowingPolicy()
 
     def __init__(self, test: HybridTest) -> None:
         self.half, self.test = external_half(test), test
@@ -202,7 +195,7 @@ class FollowingRig(ABC):
             before = self._offset
             self._offset = np.clip(before + missing, -half.stroke - wanted, half.stroke - wanted)
             corrections += 1
-            if corrections > CORRECTIONS or np.array_equal(before, self._offset):
+            if corrections > self.policy.corrections or np.array_equal(before, self._offset):
                 break
         self._give_up(wanted)
         raise AssertionError
@@ -218,7 +211,7 @@ class FollowingRig(ABC):
         half = self.half
         aimed = np.clip(aimed, -half.stroke, half.stroke)
         desired = np.array([channels[n] for n in self._desired])
-        if np.abs(desired - aimed[:, None]).max() > NEAR * half.tolerance:
+        if np.abs(desired - aimed[:, None]).max() > self.policy.near * half.tolerance:
             return False
         measured = np.array([channels[n] for n in self._words["displacement"]])
         middle = measured.shape[1] // 2
@@ -227,7 +220,9 @@ class FollowingRig(ABC):
         # Before it has come to rest nothing is added to the target: that would pass it.
         drift = measured[:, middle:].mean(axis=1) - measured[:, :middle].mean(axis=1)
         missing = np.abs(aimed - self._offset - measured.mean(axis=1)).max()
-        return bool(np.abs(drift).max() <= max(DRIFT * half.tolerance, SLOWLY * missing))
+        return bool(
+            np.abs(drift).max() <= max(self.policy.drift * half.tolerance, self.policy.creep * missing)
+        )
 
     def _answer(self, channels: Channels, time: float, *, newest: bool) -> Answer:
         def of(word: str) -> tuple[float, ...]:
@@ -247,7 +242,7 @@ class FollowingRig(ABC):
         self._leave()
         self._fail(
             f"the rig did not come within {half.tolerance:.3g} m of {shown} m in {half.patience:g} s or "
-            f"{CORRECTIONS} corrections, and was brought to rest; {remedy}"
+            f"{self.policy.corrections} corrections, and was brought to rest; {remedy}"
         )
         self._expect_sound()
 
@@ -266,17 +261,15 @@ class FollowingRig(ABC):
         self.close()
 
 
-SLOW = 1e-3
-"""rad/s at which it is read off: slow enough for a static stiffness, without dividing by zero."""
-
-
-def first_stiffness(test: HybridTest) -> NDArray[np.float64]:
+def first_stiffness(test: HybridTest, omega: float = 1e-3) -> NDArray[np.float64]:
     """Return the static stiffness of the specimen at its initial state, one row an interface, N/m.
 
     Parameters
     ----------
     test
         The test.
+    omega
+        Where it is read off, in rad/s: slow enough for a static stiffness, without dividing by zero.
 
     Examples
     --------
@@ -297,7 +290,7 @@ def first_stiffness(test: HybridTest) -> NDArray[np.float64]:
     """
     try:
         space = test.rig.physical.compile().linearise()
-        response = space.frequency_response([SLOW])[0]
+        response = space.frequency_response([omega])[0]
     except BondloopError as error:
         raise InputError(
             f"the stiffness of the specimen at its start is not known ({error}); give "
@@ -307,7 +300,7 @@ def first_stiffness(test: HybridTest) -> NDArray[np.float64]:
     rows = [space.outputs.index(f"{path}.effort") for path in ends]
     columns = [space.inputs.index(f"{path}.flow") for path in ends]
     # A force per velocity; times the frequency it is one per displacement.
-    answer: NDArray[np.float64] = (1j * SLOW * response[np.ix_(rows, columns)]).real
+    answer: NDArray[np.float64] = (1j * omega * response[np.ix_(rows, columns)]).real
     if not np.isfinite(answer).all():
         raise InputError("the specimen has no stiffness at its start; give ExternalHalf(stiffness=...)")
     return answer

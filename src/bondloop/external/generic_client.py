@@ -19,17 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.external.plain import RigFaultError
+from bondloop.external.protocol import MOST_DATA, SIZES_BYTES, RigFaultError
 
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig
 
-__all__ = ["MOST_DATA", "SIZES_BYTES", "Action", "GenericClientSession", "Sizes"]
-
-MOST_DATA = 1140
-"""Doubles in a vector: what OpenSees sends in one datagram (9126 bytes); four interfaces need 16."""
-SIZES_BYTES = 44
-"""Of the eleven integers."""
+__all__ = ["Action", "GenericClientSession", "Sizes"]
 
 
 class Action(IntEnum):

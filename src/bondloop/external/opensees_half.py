@@ -10,7 +10,7 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from bondloop.external.plain import Answer
+    from bondloop.external.protocol import Answer
 
 __all__ = ["Movable", "OpenSeesHalf", "step_by_step"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from bondloop.errors import InputError
-from bondloop.external.plain import MOST_TEXT, Answer, Kind, Reply, Request, RigFaultError, State
+from bondloop.external.protocol import MOST_TEXT, Answer, Kind, Reply, Request, RigFaultError, State
 from bondloop.units import quantity
 
 __all__ = ["RemoteRig"]

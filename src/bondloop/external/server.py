@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bondloop.data.ranges import instant
 from bondloop.errors import InputError
 from bondloop.external.clocked_rig import ClockedRig
 from bondloop.external.following_rig import external_half
-from bondloop.external.generic_client import SIZES_BYTES, GenericClientSession
-from bondloop.external.plain import PlainSession, Request, refusal
+from bondloop.external.generic_client import GenericClientSession
+from bondloop.external.policy import ServerPolicy
+from bondloop.external.protocol import DATAGRAM_BYTES, SIZES_BYTES, PlainSession, Request, refusal
 from bondloop.external.rehearsed_rig import RehearsedRig
 from bondloop.hybrid.run import Run
 from bondloop.program.ranges import instant
@@ -38,14 +39,6 @@ __all__ = ["PROTOCOLS", "Server", "Serving", "serve_on_the_clock", "serve_rehear
 PROTOCOLS = ("generic-client", "plain")
 """What a server speaks: that of OpenSees' element, and the packets for one's own program."""
 
-GREETING = 5.0
-"""Seconds within which a connection says its sizes: OpenSees does so at once, and others wait."""
-LOOK = 0.1
-"""Seconds between looks at whether to go on."""
-LARGEST = 65536
-"""Bytes of a datagram."""
-MOST_LINES = 200
-"""Sentences that are said of strangers; a flood of packets is no flood of lines."""
 
 Address = tuple[str, int]
 
@@ -105,6 +98,8 @@ class Server:
     2e+03 N
     """
 
+    policy: ClassVar[ServerPolicy] = ServerPolicy()
+
     def __init__(
         self,
         rig: FollowingRig,
@@ -114,7 +109,7 @@ class Server:
         port: int = 0,
         transport: Literal["udp", "tcp"] = "udp",
         idle: float | str = 600.0,
-        greeting: float | str = GREETING,
+        greeting: float | str = ServerPolicy.greeting,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         if protocol not in PROTOCOLS:
@@ -152,11 +147,11 @@ class Server:
         """
         while not stop():
             if self._tcp is None:
-                ready, _, _ = select.select([self._udp], [], [], LOOK)
+                ready, _, _ = select.select([self._udp], [], [], self.policy.look)
                 if ready:
                     self._datagram(move=True)
             else:
-                ready, _, _ = select.select([self._udp, self._tcp], [], [], LOOK)
+                ready, _, _ = select.select([self._udp, self._tcp], [], [], self.policy.look)
                 if self._udp in ready:
                     self._datagram(move=False)
                 if self._tcp in ready:
@@ -190,7 +185,7 @@ class Server:
 
     def _datagram(self, *, move: bool) -> None:
         try:
-            packet, peer = self._udp.recvfrom(LARGEST)
+            packet, peer = self._udp.recvfrom(DATAGRAM_BYTES)
         except OSError:  # an answer could not be delivered: nobody is there any more
             return
         if packet.strip() == b"status":
@@ -283,14 +278,14 @@ class Server:
                 self._stranger(peer, f"said no sizes within {self._greeting:g} s; its connection is closed")
                 break
             others = [] if self._session is None or self._tcp is None else [self._tcp]
-            ready, _, _ = select.select([connection, self._udp, *others], [], [], LOOK)
+            ready, _, _ = select.select([connection, self._udp, *others], [], [], self.policy.look)
             if self._udp in ready:
                 self._datagram(move=False)
             if self._tcp in ready:
                 self._turn_away()
             if connection not in ready:
                 continue
-            more = connection.recv(LARGEST)
+            more = connection.recv(DATAGRAM_BYTES)
             if not more:
                 break
             waiting += more
@@ -335,10 +330,10 @@ class Server:
         return f"the rig is moved by {self.rig.led_by}, and one program moves it at a time"
 
     def _stranger(self, peer: Address, what: str) -> None:
-        if self._lines < MOST_LINES:
+        if self._lines < self.policy.lines:
             self._lines += 1
             self._say(f"{_words(peer)} {what}")
-            if self._lines == MOST_LINES:
+            if self._lines == self.policy.lines:
                 self._say("no more is said of strangers")
 
     def _say(self, sentence: str) -> None:
@@ -362,10 +357,6 @@ class Server:
 
 def _words(peer: Address) -> str:
     return f"{peer[0]}:{peer[1]}"
-
-
-CHECKED = 2.0
-"""Seconds for which the check rehearses a test that has no length of its own."""
 
 
 @dataclass(frozen=True)
@@ -497,7 +488,7 @@ def serve_on_the_clock(
     from bondloop.realtime.session import prepare
 
     external_half(test)
-    made = prepare(test, CHECKED, open_end=True, **prepared)
+    made = prepare(test, ServerPolicy.checked, open_end=True, **prepared)
     rigs: list[ClockedRig] = []
 
     def beside(telemetry: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bondloop.errors import InputError
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
+from bondloop.integrate.tolerances import COUPLED_STATES, SUM_TERMS
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update, instantiate
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 
 __all__ = ["Modal"]
-
-LARGEST = 200
-"""Most states of a coupled part whose matrix exponential is formed; more would make the step too slow."""
-LONG = 16
-"""Terms from which a sum over states is written as a product with a matrix."""
-
 
 Triplets = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Rows, columns and values of entries."""
@@ -119,11 +114,11 @@ def _propagators(A: Sparse, B: Sparse, h: float, names: Sequence[str]) -> tuple[
     for m in members:
         if m[0] in paired:
             continue
-        if len(m) > LARGEST:
+        if len(m) > COUPLED_STATES:
             raise InputError(
                 f"{len(m)} states are coupled with one another ({names[m[0]]}, {names[m[1]]}, ...), so they "
-                f"are not single modes; at most {LARGEST} can be carried together: reduce the model with "
-                "modal_system, or use another integrator"
+                f"are not single modes; at most {COUPLED_STATES} can be carried together: reduce the model "
+                "with modal_system, or use another integrator"
             )
         for total, part in zip((phi, constant, ramp), _of_coupled(A, B, h, m), strict=True):
             total.append(part)
@@ -213,7 +208,7 @@ def _as_products(steps: Sequence[Step], system: System) -> list[Step]:
     rest: list[Step] = []
     for step in steps:
         terms = _terms(step.expr, place, values) if isinstance(step, Assign) else None
-        if terms is None or len(terms) < LONG:
+        if terms is None or len(terms) < SUM_TERMS:
             rest.append(step)
         else:
             found.setdefault(tuple(sorted(terms)), []).append((step.writes[0], terms))

@@ -15,6 +15,8 @@ from bondloop.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination, solved
 from bondloop.integrate.structural.matrices import Inverse
+from bondloop.integrate.tolerances import LARGE_CONDITION
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Coupling", "Impose", "SubStep"]
-
-LARGE = 300
-"""Degrees of freedom beyond which a condition number is one of sums of columns, in a tenth of the time."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class SubStep(Scheme):
             )
         scale = np.sqrt(np.abs(np.diag(Me)))
         scale[scale == 0] = 1.0
-        if np.linalg.cond(Me / np.outer(scale, scale), 1 if len(Me) > LARGE else None) > 1e14:
+        if np.linalg.cond(Me / np.outer(scale, scale), 1 if len(Me) > LARGE_CONDITION else None) > 1e14:
             raise InputError(
                 "the effective mass M + delta h C + alpha h² K is singular: some motion has neither mass, "
                 "damping nor stiffness; give every degree of freedom a mass"

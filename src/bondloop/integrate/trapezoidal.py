@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.integrate.base import worked_in
+from bondloop.integrate.tolerances import NEAR_LAWS
 from bondloop.program.calculus import tangent
 from bondloop.program.causal_order import schedule
 from bondloop.program.evaluator import evaluator
@@ -135,10 +136,6 @@ def _kept(matrix: Any) -> sparse.csr_array[np.float64]:
     kept = sparse.csr_array(matrix)
     kept.eliminate_zeros()
     return kept
-
-
-NEAR = 0.1
-"""Share of its own influence above which one law's on another is solved for within a sweep."""
 
 
 @dataclass(frozen=True)
@@ -304,17 +301,12 @@ def local_laws(system: System) -> LocalLaws | None:
     needed = [v for e in (*rest.values(), *states.values()) for v in variables(e)]
     if memories & set(needed) or not all(is_linear(e, parameters) for e in states.values()):
         return None
-    laws = []
+    laws: list[Law] = []
     for force in dict.fromkeys(v for v in needed if v in bent):
-        program = without_loops(schedule(bent, [force], (), 1))
-        if program is None:
+        law = _law(force, bent, {*memories, *parameters}, {*states})
+        if law is None:
             return None
-        own = {a.target for a in program}
-        read = {v for a in program for v in a.reads}
-        motions = read - own - memories - set(parameters)
-        if len(motions) != 1 or not motions <= {*states}:
-            return None
-        laws.append(Law(force, motions.pop(), program))
+        laws.append(law)
     linear = system.replaced(
         states=states,
         inputs=(*system.input_vars, *(law.force for law in laws)),
@@ -327,10 +319,20 @@ def local_laws(system: System) -> LocalLaws | None:
     return LocalLaws(linear, tuple(laws)) if laws and linear.is_linear else None
 
 
+def _law(force: Var, bent: Mapping[Var, Expr], known: set[Var], states: set[Var]) -> Law | None:
+    """Return the law of a force that follows from one state and from what is known; None where it does not."""
+    program = without_loops(schedule(bent, [force], (), 1))
+    if program is None:
+        return None
+    own = {a.target for a in program}
+    motions = {v for a in program for v in a.reads} - own - known
+    return Law(force, motions.pop(), program) if len(motions) == 1 and motions <= states else None
+
+
 def _groups(Q: NDArray[np.float64]) -> list[list[int]]:
     """Return laws in groups within which none moves another by much: those of a group are asked at once."""
     own = np.sqrt(np.abs(np.outer(Q.diagonal(), Q.diagonal())))
-    near = np.abs(Q) > NEAR * own
+    near = np.abs(Q) > NEAR_LAWS * own
     groups: list[list[int]] = []
     for i in range(len(Q)):
         for group in groups:

@@ -13,6 +13,7 @@ from bondloop.structures.checks import raise_faults
 from bondloop.structures.constraints import PLANES, RigidFloor, eliminate, floor_rows
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
 from bondloop.structures.ground import rigid_motion
+from bondloop.structures.tolerances import ELEMENTS_AT_ONCE
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
@@ -95,10 +96,6 @@ class Assembly:
         return (self.T.T @ matrix @ self.T).tocsr()
 
 
-PART = 256
-"""Elements whose full matrices are held at once: those of all would take more than what is assembled."""
-
-
 def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]]:
     """Return what `element_parts` yields."""
     return list(element_parts(structure))
@@ -111,7 +108,11 @@ def element_parts(structure: Structure) -> Iterator[tuple[list[str], Array, Bloc
     groups: dict[tuple[type[Element], int], list[str]] = {}
     for name, e in structure.elements.items():
         groups.setdefault((type(e), len(e.nodes)), []).append(name)
-    parts = ((kind, n[k : k + PART]) for (kind, _), n in groups.items() for k in range(0, len(n), PART))
+    parts = (
+        (kind, n[k : k + ELEMENTS_AT_ONCE])
+        for (kind, _), n in groups.items()
+        for k in range(0, len(n), ELEMENTS_AT_ONCE)
+    )
     for kind, names in parts:
         members = [structure.elements[name] for name in names]
         ends = np.array([[place[node] for node in e.nodes] for e in members])

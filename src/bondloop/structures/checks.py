@@ -10,6 +10,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.constraints import RigidFloor
 from bondloop.structures.elements.base import DOFS, Array, Member
 from bondloop.structures.factor import factor
+from bondloop.structures.tolerances import NULL_STIFFNESS, OUT_OF_PLANE
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
@@ -17,21 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["free_motions", "lonely_masses", "raise_faults", "refuse_mechanism", "structure_faults"]
 
-NULL = 5e-15
-"""Stiffness, relative to the diagonal, that rounding alone leaves behind."""
 
-SHOWN = 20
-
-PLANE = 1e-6
-"""Share of a structure's size by which a node may lie beside its place."""
-
-
-def raise_faults(name: str, faults: list[str]) -> None:
+def raise_faults(name: str, faults: list[str], shown: int = 20) -> None:
     """Raise all faults in one error."""
     if faults:
-        more = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
+        more = [f"and {len(faults) - shown} more"] if len(faults) > shown else []
         head = f"structure '{name}': " + (f"{len(faults)} faults" if len(faults) > 1 else "one fault")
-        raise InputError("\n  ".join([head, *faults[:SHOWN], *more]))
+        raise InputError("\n  ".join([head, *faults[:shown], *more]))
 
 
 def structure_faults(structure: Structure) -> list[str]:
@@ -85,7 +78,7 @@ def _out_of_plane(floor: RigidFloor, xyz: Array, place: dict[str, int], size: fl
         f"rigid floor of '{floor.master}': node '{n}' lies at {'xyz'[axis]} = {xyz[place[n], axis]:g} m, not "
         f"in the floor's plane {'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
         for n in floor.nodes
-        if abs(xyz[place[n], axis] - level) > PLANE * max(size, abs(level))
+        if abs(xyz[place[n], axis] - level) > OUT_OF_PLANE * max(size, abs(level))
     ]
 
 
@@ -115,7 +108,7 @@ def unjoined(structure: Structure, size: float) -> list[str]:
         return []
     places: dict[tuple[float, ...], list[str]] = {}
     for n in structure.nodes:
-        key = tuple(np.round(np.array(structure.nodes[n]) / (PLANE * size)).tolist())
+        key = tuple(np.round(np.array(structure.nodes[n]) / (OUT_OF_PLANE * size)).tolist())
         places.setdefault(key, []).append(n)
     crowded = {n: i for i, names in enumerate(places.values()) if len(names) > 1 for n in names}
     leader = {n: n for n in crowded}
@@ -203,7 +196,7 @@ def null_space(K: Any) -> Array:
     n = K.shape[0]
     if n <= 150:
         values, vectors = np.linalg.eigh(K.toarray())
-        return np.asarray(vectors[:, np.abs(values) < NULL * max(1.0, np.sqrt(n) / 4)])
+        return np.asarray(vectors[:, np.abs(values) < NULL_STIFFNESS * max(1.0, np.sqrt(n) / 4)])
     shifted = (K + 1e-13 * sparse.eye_array(n)).tocsc()
     solve = factor(shifted, keep=False)
     rng = np.random.default_rng(0)
@@ -211,13 +204,13 @@ def null_space(K: Any) -> Array:
     for _ in range(4):
         v = solve(v)
         v /= np.sqrt(v @ v)
-    if abs(v @ (K @ v)) >= NULL:
+    if abs(v @ (K @ v)) >= NULL_STIFFNESS:
         return np.zeros((n, 0))
     Q = rng.standard_normal((n, 8))  # there is at least one; how many are there?
     for _ in range(4):
         Q = np.linalg.qr(solve(Q))[0]
     values, vectors = np.linalg.eigh(Q.T @ (K @ Q))
-    return np.asarray(Q @ vectors[:, np.abs(values) < NULL])
+    return np.asarray(Q @ vectors[:, np.abs(values) < NULL_STIFFNESS])
 
 
 def readable(vectors: Array, names: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -20,6 +20,7 @@ from bondloop.structures.factor import factor
 from bondloop.structures.loads import chosen
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modal_damping import damping_product
+from bondloop.structures.tolerances import FULL_DAMPING, SMALL_DAMPING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,12 +43,6 @@ __all__ = [
     "slim",
     "with_regions",
 ]
-
-DENSE = 5000
-"""Most degrees of freedom of which all modes are damped."""
-
-SMALL = 150
-"""Most degrees of freedom whose modal damping is a full matrix, however few modes it damps."""
 
 
 def checked_ratios(ratios: object, count: object, what: str) -> float | tuple[float, ...]:
@@ -155,7 +150,7 @@ def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[s
     zeta = np.broadcast_to(np.asarray(ratios, dtype=float), (count,))
     if not count:
         return np.zeros((n, 0)), np.zeros(0)
-    if n > DENSE and one:
+    if n > FULL_DAMPING and one:
         raise InputError(
             f"modal damping of all {n} modes needs all of them; damp the lowest ones, "
             f"modal_damping({ratios:g}, count=50)"
@@ -175,7 +170,7 @@ def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[s
 
 def slim(n: int, count: int) -> bool:
     """Return whether the damping of so many of n modes is kept as a product of slim matrices."""
-    return n > SMALL and 4 * count <= n
+    return n > SMALL_DAMPING and 4 * count <= n
 
 
 @dataclass(frozen=True)
@@ -294,10 +289,6 @@ def damped_supports(
     return replace(moved, matrices=rest, C_a=C_a, C_aa=C_aa)
 
 
-MOST = 4
-"""Frequencies at which a ratio may be given: each one more couples neighbours that lie one further away."""
-
-
 def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
     """Return matrices damped by Caughey's series, with given ratios at given frequencies.
 
@@ -344,9 +335,10 @@ def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
 
 
 def _checked(ratios: object) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not isinstance(ratios, Mapping) or not 2 <= len(ratios) <= MOST:
+    # Each frequency more couples neighbours that lie one further away.
+    if not isinstance(ratios, Mapping) or not 2 <= len(ratios) <= 4:
         raise InputError(
-            f"caughey(ratios): expected two to {MOST} ratios by frequency, {{1.0: 0.05, 5.0: 0.05}}; found "
+            "caughey(ratios): expected two to four ratios by frequency, {1.0: 0.05, 5.0: 0.05}; found "
             f"{ratios!r:.60}"
         )
     pairs = sorted(

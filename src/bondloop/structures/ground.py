@@ -14,6 +14,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.dofs import dof_word
 from bondloop.structures.elements.base import DOFS, Array
 from bondloop.structures.factor import factor
+from bondloop.structures.tolerances import DESCRIBED_SUPPORTS
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -248,10 +249,6 @@ def _by_name(M: Sparse, words: tuple[str, ...]) -> Known:
     return Known(rigid)
 
 
-MANY = 60
-"""Most supports that are written, each with its solution; of more, the directions alone."""
-
-
 def footing_data(footing: Footing, dofs: Sequence[str]) -> dict[str, Any]:
     """Return motions, loads and drags by direction and support, as `Matrices` takes them for its ``ground``.
 
@@ -265,7 +262,7 @@ def footing_data(footing: Footing, dofs: Sequence[str]) -> dict[str, Any]:
     names = [d for d in dofs if d in footing.names]
     supports = [*footing.known.supports, *footing.known.told]
     motions, loads, drags = {}, {}, {}
-    for where in [*footing.rigid, *(supports if len(supports) <= MANY else ())]:
+    for where in [*footing.rigid, *(supports if len(supports) <= DESCRIBED_SUPPORTS else ())]:
         try:
             motion = footing.motion(where)
         except InputError:  # a mechanism, which does not follow one support

@@ -13,6 +13,9 @@ from bondloop.data.described import Described
 from bondloop.data.kinds import FAMILIES, origin_of, stamp
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.described import Described
+from bondloop.program.kinds import FAMILIES, origin_of, stamp
+from bondloop.structures.tolerances import ASYMMETRY, DESCRIBED_BY_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,12 +24,6 @@ if TYPE_CHECKING:
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 
 __all__ = ["Matrices", "remember"]
-
-FULL = 12
-"""Most degrees of freedom whose matrices are described by rows; those of larger ones by their entries."""
-
-SYMMETRY = 1e-9
-"""Largest relative asymmetry that is taken for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +67,7 @@ class Matrices(Described, member_of="matrices"):
             if not np.all(np.isfinite(matrix.data)):
                 raise InputError(f"{name} has entries that are not finite")
             difference = abs(matrix - matrix.T).tocoo()
-            if difference.nnz and difference.max() > SYMMETRY * max(abs(matrix).max(), 1e-300):
+            if difference.nnz and difference.max() > ASYMMETRY * max(abs(matrix).max(), 1e-300):
                 k = int(np.argmax(difference.data))
                 i, j = int(difference.coords[0][k]), int(difference.coords[1][k])
                 raise InputError(
@@ -165,7 +162,7 @@ def remember(matrices: Matrices, kind: str, **arguments: object) -> Matrices:
 def _described(matrix: Sparse) -> list[list[float]] | dict[str, list[int] | list[float]]:
     """Return a matrix by rows; a large one, or one that keeps entries of zero, by its entries."""
     entries = matrix.tocoo()
-    if matrix.shape[0] <= FULL and np.all(entries.data):
+    if matrix.shape[0] <= DESCRIBED_BY_ROWS and np.all(entries.data):
         rows: list[list[float]] = matrix.toarray().tolist()
         return rows
     return {

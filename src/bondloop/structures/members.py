@@ -22,6 +22,7 @@ from bondloop.structures.elements.beam import PlaneBending
 from bondloop.structures.elements.beam_3d import SpaceBending
 from bondloop.structures.elements.dashpot import Dashpot
 from bondloop.structures.elements.spring import Link
+from bondloop.structures.tolerances import INSTANTS_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,10 +140,6 @@ def _link(element: Any, xyz: Array, K: Array) -> Iterator[ElementRow]:
         yield "force", effort, "displacement", float(element.k) * n
 
 
-CHUNK = 1000
-"""Instants that are looked at together."""
-
-
 @dataclass(frozen=True)
 class MemberForces:
     """What a member carries.
@@ -242,8 +239,8 @@ def largest_forces(structure: Structure, motion: NDArray[np.float64], force: str
             continue
         k = words.index(force)
         rows = local[:, [k, r + k], :]
-        for first in range(0, len(moved), CHUNK):
-            part = slice(first, first + CHUNK)
+        for first in range(0, len(moved), INSTANTS_AT_ONCE):
+            part = slice(first, first + INSTANTS_AT_ONCE)
             sizes = np.abs(np.einsum("nij,tnj->tni", rows, moved[part][:, codes]))
             result[part] = np.maximum(result[part], sizes.max(axis=(1, 2)))
     return result

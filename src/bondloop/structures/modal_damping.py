@@ -11,15 +11,13 @@ from bondloop.errors import InputError
 from bondloop.structures.factor import factor
 from bondloop.structures.ground import keep_footing
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.tolerances import FULL_DAMPING
 
 if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array
     from bondloop.structures.matrices import Sparse
 
 __all__ = ["damped", "damping_of", "damping_product", "dynamic_solver"]
-
-FULL = 5000
-"""Most degrees of freedom whose modal damping is made a full matrix where something asks for it."""
 
 
 class _ModallyDamped(Matrices):
@@ -39,7 +37,7 @@ class _ModallyDamped(Matrices):
 
         if "_weights" not in self.__dict__:  # while it is made
             return self.__dict__["_sparse"]
-        if len(self) > FULL:
+        if len(self) > FULL_DAMPING:
             raise InputError(
                 f"the modal damping of {len(self)} degrees of freedom is a full matrix; modes, time_history, "
                 "frequency_response and reductions do without it: reduce the structure first, with "

@@ -26,6 +26,7 @@ from bondloop.structures.elements.beam import BENDING, PlaneBending, bending_sti
 from bondloop.structures.elements.beam_3d import ABOUT_Y, ABOUT_Z, MIRROR, SpaceBending, bend
 from bondloop.structures.loads import chosen
 from bondloop.structures.members import section_forces
+from bondloop.structures.tolerances import DENSE_BUCKLING
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ __all__ = [
 ]
 
 Shape = Literal["consistent", "string"]
-DENSE = 400
-"""Degrees of freedom up to which the eigenvalue problem of buckling is solved as a full one."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def _largest(name: str, A: Sparse, K: Sparse, count: int) -> tuple[Array, Array]
         f"structure '{name}': without its axial forces the structure is a mechanism, or as good as one; its "
         "buckling load cannot be found without what holds it: add supports or elements"
     )
-    if n <= DENSE or count >= n - 1:
+    if n <= DENSE_BUCKLING or count >= n - 1:
         from scipy import linalg
 
         try:
@@ -227,7 +226,7 @@ def _holds(K: Sparse) -> bool:
     """Whether every motion needs energy: K is positive definite."""
     from scipy import linalg
 
-    if K.shape[0] <= DENSE:
+    if K.shape[0] <= DENSE_BUCKLING:
         try:
             linalg.cholesky(K.toarray(), check_finite=False)
         except linalg.LinAlgError:

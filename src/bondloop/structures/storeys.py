@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ShearBuilding", "checked_column_line", "crossing", "vertical"]
 
-GRAVITY = 9.80665
-"""Standard gravity, m/s²."""
 UNITS = {"masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N"}
 MAY_BE_ZERO = ("dampings", "weights")
 
@@ -145,8 +143,10 @@ class ShearBuilding(Described, member_of="structure"):
         """
         if self.heights is None:
             return np.zeros(len(self.masses))
+        from scipy.constants import g as standard_gravity
+
         m, k, h = (np.array(v, dtype=float) for v in (self.masses, self.stiffnesses, self.heights))
-        weights = GRAVITY * m if self.weights is None else np.array(self.weights, dtype=float)
+        weights = standard_gravity * m if self.weights is None else np.array(self.weights, dtype=float)
         return np.asarray(np.cumsum(weights[::-1])[::-1] / (k * h))
 
     def influence(self) -> Array:

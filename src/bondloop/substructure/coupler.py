@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Coupler", "LinearCoupler", "Pins", "loading_block"]
 
-ITERATIONS = 4
-"""Newton steps from one sample's pose to the next; each doubles the digits, and the first are those of the
-last sample."""
-
 COORDINATES = ("x", "y", "theta")
 """What a plane body can do."""
 
@@ -81,7 +77,9 @@ class Coupler(Described, ABC, family="coupler"):
         """Return the forces of the actuators that at a ``pose`` amount to ``efforts`` in the coordinates."""
         return [_dot(column, efforts) for column in zip(*self.inverse(pose), strict=True)]
 
-    def pose(self, strokes: Sequence[Expr], context: Context) -> tuple[Applied, list[Expr]]:
+    def pose(
+        self, strokes: Sequence[Expr], context: Context, iterations: int = 4
+    ) -> tuple[Applied, list[Expr]]:
         """Return the statements that find the pose of measured strokes, and the pose.
 
         Newton's method from the last sample's pose, with a fixed number of steps.
@@ -92,11 +90,13 @@ class Coupler(Described, ABC, family="coupler"):
             How far each actuator is out, in m.
         context
             Where it stands in the tick: names, tick number, period.
+        iterations
+            Newton steps; each doubles the digits, and the first are those of the last sample.
         """
         last = [Var(f"{context.name}.last[{i}]") for i in range(self.size)]
         steps: list[Step] = []
         q: list[Expr] = list(last)
-        for k in range(ITERATIONS):
+        for k in range(iterations):
             error = [s - measured for s, measured in zip(self.strokes(q), strokes, strict=True)]
             q = _assigned(
                 [x - dx for x, dx in zip(q, self.rates(q, error), strict=True)],
@@ -163,7 +163,12 @@ class LinearCoupler(Coupler):
         """Return its inverse."""
         return [[Const(x) for x in row] for row in np.linalg.inv(np.array(self.matrix)).tolist()]
 
-    def pose(self, strokes: Sequence[Expr], context: Context) -> tuple[Applied, list[Expr]]:
+    def pose(
+        self,
+        strokes: Sequence[Expr],
+        context: Context,
+        iterations: int = 0,  # noqa: ARG002
+    ) -> tuple[Applied, list[Expr]]:
         """Return the inverse times the strokes."""
         steps: list[Step] = []
         q = _assigned(self.rates(strokes, strokes), f"{context.name}.now", steps)

@@ -42,6 +42,7 @@ from bondloop.bondgraph.parts import Port, Terminal, bonds_of, reading, sides_of
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms.structure_model import StructureModel, known_footing
+from bondloop.substructure.tolerances import GROUND_ROUNDING, RIGID_RESIDUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Bond, Part
 
 __all__ = [
-    "NOTHING",
+    "GROUND_ROUNDING",
     "Coordinates",
     "GroundFrame",
     "Rigid",
@@ -222,7 +223,7 @@ class GroundFrame:
 
     def _refuse_untold(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
         """Refuse laws that the ground moves and that do not say whether they have mass."""
-        moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > NOTHING}
+        moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > GROUND_ROUNDING}
         for part in group.parts:
             if is_untold(part) and moved.intersection(bonds_of(part)):
                 kind = type(getattr(part, "law", part)).__name__
@@ -315,23 +316,25 @@ class GroundFrame:
         bonds = dict(zip(self.model.bonds(), copy.bonds(), strict=True))
         totals: list[tuple[Zero, Shift]] = []
         for b, shift in shifts.items():
-            if any(abs(gain) > NOTHING for gain in shift.gains.values()):
+            if any(abs(gain) > GROUND_ROUNDING for gain in shift.gains.values()):
                 totals.append((opened(copy, bonds[b], len(totals)), shift))
         for where in self.wheres:
             loads = [(twins[one], x) for s in self.structures for one, x in s.ground_load(where)]
             drags = [(twins[one], x) for s in self.structures for one, x in s.ground_drag(where)]
             flows = [(total, x.into_head * x.gains[where]) for total, x in totals]
-            drive(copy, where, loads, drags, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
+            drive(
+                copy,
+                where,
+                loads,
+                drags,
+                [(total, gain) for total, gain in flows if abs(gain) > GROUND_ROUNDING],
+            )
         return copy
 
 
 def _names(parts: Sequence[Part]) -> str:
     paths = [p.path for p in parts if not isinstance(p, Port)]
     return ", ".join(paths[:3]) + (" ..." if len(paths) > 3 else "")
-
-
-NOTHING = 1e-12
-"""Share of the ground's motion that rounding leaves."""
 
 
 @dataclass
@@ -437,10 +440,6 @@ def ground_input(where: str) -> str:
     return f"ground_{words}"
 
 
-EXACT = 1e-9
-"""Residual, relative to the imposed flows, below which parts move without being stretched."""
-
-
 @dataclass(frozen=True)
 class Rigid:
     """Flows of the bonds among some parts while they are carried along.
@@ -510,7 +509,7 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
     known = ~np.isnan(values)
     total = float(np.abs(values[known]).max(initial=0.0))
     flows, residual = _solved(_rows(hard + soft, len(bonds)), values, known)
-    stretched = residual > EXACT * max(total, 1e-300)
+    stretched = residual > RIGID_RESIDUAL * max(total, 1e-300)
     if stretched:  # what moves it, without asking what that stretches
         flows, residual = _solved(_rows(hard, len(bonds)), values, known)
     return Rigid(dict(zip(bonds, flows.tolist(), strict=True)), stretched)

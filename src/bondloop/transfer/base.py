@@ -25,6 +25,7 @@ from bondloop.program.kinds import family_word
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
+from bondloop.transfer.tolerances import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -257,10 +258,6 @@ def _no_motion(model: Model) -> ForceOutputError:
         "its inverse (VirtualJunction) can use it, for anything else give it the mass that moves with it "
         "(rod, load cell, clevis)"
     )
-
-
-NEGLIGIBLE = 1e-10
-"""Markov parameters below this fraction of the size of their factors count as zero."""
 
 
 def normal_form(space: StateSpace, command: int = 0) -> System:

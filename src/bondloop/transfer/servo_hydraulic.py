@@ -15,13 +15,9 @@ from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.program.kinds import describable
 from bondloop.transfer.parts import clipped, guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
+from bondloop.transfer.tolerances import SMOOTH_ROOT, SMOOTH_SIGN
 
 __all__ = ["Cylinder", "ServoHydraulic", "ServoValve"]
-
-SMOOTH_SIGN = 1e-3
-"""Fraction of the spool's stroke over which the side from which oil is supplied changes."""
-SMOOTH_ROOT = 0.02
-"""Fraction of the supply pressure below which the root of the valve's pressure drop is made smooth."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from bondloop.data.described import Described
 from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.matrices import Array, Inverse, square
+from bondloop.integrate.tolerances import DENSE_ENTRIES
 from bondloop.program.block import called, expect_statements
 from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
 from bondloop.program.schedule import Assign
@@ -46,9 +47,6 @@ __all__ = [
     "spread",
     "stepped_by",
 ]
-
-DENSE = 4096
-"""Entries of a matrix that are all kept, at the most."""
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
 """``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
@@ -245,7 +243,9 @@ def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequenc
                 f"a matrix of shape {block.shape} does not fit {n} targets and {len(vector)} sources"
             )
         acts = [not (isinstance(e, Const) and e.value == 0.0) for e in vector]
-        blocks.append(block[:, acts] if n * len(vector) <= DENSE else sparse.csr_array(block)[:, acts])
+        blocks.append(
+            block[:, acts] if n * len(vector) <= DENSE_ENTRIES else sparse.csr_array(block)[:, acts]
+        )
         sources += [e for e, acting in zip(vector, acts, strict=True) if acting]
     if all(isinstance(block, np.ndarray) for block in blocks):
         return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
+from bondloop.integrate.tolerances import SINGULAR
 from bondloop.program.factored import LEAST, Factored, worth_factors
 from bondloop.program.solving import SingularError
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Inverse", "inverse", "regular_mass", "square"]
 
 Array = NDArray[np.float64]
-
-SINGULAR = 1e-13
-"""Smallest over largest singular value, after scaling, at which a matrix is taken for singular."""
 
 
 def square(what: str, matrix: ArrayLike | None, size: int) -> Array:

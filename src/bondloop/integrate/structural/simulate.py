@@ -15,6 +15,7 @@ from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, stepped_by
 from bondloop.integrate.structural.matrices import Array, square
+from bondloop.integrate.tolerances import DIVERGED
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.factored import Factored
 from bondloop.program.quantity import Role
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = ["Load", "Response", "Work", "restoring_from", "simulate_structure", "structure_tick", "work"]
-
-DIVERGED = 1e12
-"""A displacement, in m, that no structure reaches."""
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.structures.tolerances import CLOSE_ROOTS, SERIES_TERMS
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["ModeStep", "mode_step"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-TERMS = 24
-"""Terms of the series of φ₁ and φ₂ for arguments below 1: the last is under 1e-24."""
-CLOSE = 1.0
-"""Roots nearer to each other than this are treated by the mean value of the derivative between them."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def _series(x: Array, order: int, closed: Callable[[Array], Array]) -> Array:
     small = np.abs(x) < 1
     y = np.where(small, x, 0)
     total = np.zeros_like(x)
-    for n in range(TERMS, -1, -1):
+    for n in range(SERIES_TERMS, -1, -1):
         total = total * y + 1.0 / _factorial(n + order)
     return np.where(small, total, closed(np.where(small, 1.0, x)))
 
@@ -125,7 +122,7 @@ _FUNCTIONS: list[tuple[Callable[[Array], Array], Callable[[Array], Array]]] = [
 def _divided(f: Callable[[Array], Array], slope: Callable[[Array], Array], x1: Array, x2: Array) -> Array:
     """(f(x₁) - f(x₂)) / (x₁ - x₂); for roots close together, the mean of f' between them (Gauss)."""
     apart = x1 - x2
-    close = np.abs(apart) < CLOSE
+    close = np.abs(apart) < CLOSE_ROOTS
     nodes, weights = np.polynomial.legendre.leggauss(10)
     middle = (x1 + x2) / 2
     mean = sum(w / 2 * slope(middle + t * apart / 2) for t, w in zip(nodes, weights, strict=True))

@@ -14,6 +14,7 @@ from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.factor import factor
 from bondloop.structures.ground import keep_footing
 from bondloop.structures.modal_damping import damping_product
+from bondloop.structures.tolerances import DENSE_MODES, ENERGY_ROUNDING, MODE_RESIDUAL, RIGID_BODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Modes", "Pencil", "largest_ratio", "mac", "modes"]
 
-RIGID = 100 * float(np.finfo(float).eps)
-"""Where K is singular, an eigenvalue below this share of |φ|ᵀ|K||φ| is zero: it is rounding."""
-RESIDUAL = 1e-6
-"""Largest residual |K φ - λ M φ| relative to λ |M φ|, besides what rounding in K φ explains."""
 DIRECTIONS = ("ux", "uy", "uz", "rx", "ry", "rz")
 
 
@@ -183,7 +180,7 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
     if pencil.singular:
         size = np.abs(shapes)
         rounding = np.einsum("ij,ij->j", size, abs(matrices.K) @ size)
-        values = np.where(np.abs(values) <= RIGID * rounding, 0.0, values)
+        values = np.where(np.abs(values) <= RIGID_BODY * rounding, 0.0, values)
     _check(matrices, values, shapes, weighted, scale)
     values = np.where(values < 0, 0.0, values)
     C = shapes.T @ damping_product(matrices, shapes)
@@ -249,7 +246,9 @@ def _check(
     force = np.asarray(matrices.K @ shapes)
     rounding = np.asarray(abs(matrices.K) @ np.abs(shapes))
     wrong = np.linalg.norm(force - weighted * values, axis=0)
-    allowed = RESIDUAL * np.linalg.norm(weighted * values, axis=0) + 1e-9 * np.linalg.norm(rounding, axis=0)
+    allowed = MODE_RESIDUAL * np.linalg.norm(weighted * values, axis=0) + 1e-9 * np.linalg.norm(
+        rounding, axis=0
+    )
     bad = np.flatnonzero(wrong > allowed)
     if len(bad):
         raise SolveError(
@@ -258,12 +257,6 @@ def _check(
         )
     if np.any(values < -1e-8 * scale):
         raise SolveError(f"K is not positive: ω² = {values.min():.3g} rad²/s²")
-
-
-DENSE = 150
-"""Degrees of freedom up to which a dense eigenvalue problem is quicker than Lanczos."""
-ROUNDING = 8 * float(np.finfo(float).eps)
-"""A motion whose energy is below this share of the sum of its parts costs no energy at all."""
 
 
 class Pencil:
@@ -277,7 +270,7 @@ class Pencil:
     def solve(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest eigenvalues and their vectors as columns, in any order."""
         n = self.K.shape[0]
-        small = n <= DENSE or count > n // 3
+        small = n <= DENSE_MODES or count > n // 3
         values, shapes = self._dense(count) if small else self._lanczos(count)
         elastic = values[values > 1e-14 * self.scale]
         if self.singular and len(elastic) and elastic.min() < -self.shift and not small:
@@ -397,4 +390,4 @@ def _resists(K: Any) -> bool:
         if not np.all(np.isfinite(x)):
             return False
     size = np.abs(x)
-    return bool(x @ (K @ x) > ROUNDING * (size @ (abs(K) @ size)))
+    return bool(x @ (K @ x) > ENERGY_ROUNDING * (size @ (abs(K) @ size)))

@@ -14,6 +14,8 @@ import numpy as np
 from bondloop.data.described import Described
 from bondloop.data.hints import alias
 from bondloop.errors import InputError
+from bondloop.program.described import Described
+from bondloop.structures.tolerances import NO_STIFFNESS
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -49,9 +51,6 @@ UNITS = {
 """What the parameters of elements measure, any one of several; of springs by the degree of freedom."""
 DOFS = ("ux", "uy", "uz", "rx", "ry", "rz")
 """The names a degree of freedom of a node can have: three translations, three rotations."""
-
-TINY = 1e-14
-"""A stiffness this much smaller than its neighbours is a cosine of 90° in floating point, not a stiffness."""
 
 
 class Blocks(NamedTuple):
@@ -232,7 +231,7 @@ def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
         k = [i for i in range(diagonal.shape[1]) if node_dofs[i % len(node_dofs)][0] == kind]
         if k:
             part = diagonal[:, k]
-            uses[:, k] = part > TINY * part.max(axis=1, keepdims=True, initial=0.0)
+            uses[:, k] = part > NO_STIFFNESS * part.max(axis=1, keepdims=True, initial=0.0)
     return uses
 
 

@@ -22,6 +22,7 @@ from bondloop.data.kinds import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.ground import Footing, footing_of
+from bondloop.structures.tolerances import ENTRY_ROUNDING
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ __all__ = [
     "known_footing",
     "network_form",
 ]
-
-ROUNDING = 16 * float(np.finfo(float).eps)
-"""Share of its own terms below which a sum of matrix entries is taken for zero."""
 
 
 class StructureModel(Model):
@@ -301,7 +299,7 @@ def _network(
 ) -> None:
     ground = np.asarray(matrix.sum(axis=1)).ravel()
     # A row that sums to what rounding leaves has no spring to ground: its entries hold no smaller one.
-    ground[np.abs(ground) <= ROUNDING * np.asarray(abs(matrix).sum(axis=1)).ravel()] = 0.0
+    ground[np.abs(ground) <= ENTRY_ROUNDING * np.asarray(abs(matrix).sum(axis=1)).ravel()] = 0.0
     to_ground = [element(float(v)) for v in ground]
     setattr(model, f"{word}_to_ground", to_ground)
     for j, part in zip(junctions, to_ground, strict=True):
@@ -357,7 +355,7 @@ def _is_coupled(M: Sparse) -> bool:
     entries = M.tocoo()
     i, j = entries.coords
     size = np.sqrt(M.diagonal())
-    return bool(np.any(np.abs(entries.data[i != j]) > ROUNDING * (size[i] * size[j])[i != j]))
+    return bool(np.any(np.abs(entries.data[i != j]) > ENTRY_ROUNDING * (size[i] * size[j])[i != j]))
 
 
 def _check_mass(matrices: Matrices) -> None:

@@ -20,8 +20,9 @@ from bondloop.containers import (
 )
 from bondloop.errors import InputError
 from bondloop.measurements.text_table import read_table
-from bondloop.structures.matrices import SYMMETRY, Matrices
+from bondloop.structures.matrices import Matrices
 from bondloop.structures.readers.matrix_market import read_matrix_market
+from bondloop.structures.tolerances import ASYMMETRY
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
@@ -336,7 +337,7 @@ def _matrix_faults(name: str, matrix: Sparse) -> list[str]:
     if not np.all(np.isfinite(matrix.data)):
         return [f"{name} has entries that are not finite"]
     difference = abs(matrix - matrix.T).tocoo()
-    if difference.nnz and difference.max() > SYMMETRY * abs(matrix).max():
+    if difference.nnz and difference.max() > ASYMMETRY * abs(matrix).max():
         k = int(np.argmax(difference.data))
         i, j = (int(c[k]) for c in difference.coords)
         a, b = float(matrix[i, j]), float(matrix[j, i])

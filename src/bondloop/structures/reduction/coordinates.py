@@ -20,15 +20,13 @@ from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axe
 from bondloop.structures.ground import keep_footing
 from bondloop.structures.matrices import remember
 from bondloop.structures.reduction.base import Reduced, project
+from bondloop.structures.tolerances import DEPENDENT
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
     from bondloop.structures.structure import Structure
 
 __all__ = ["elongation", "in_coordinates", "member_coordinates", "motion_of", "stroke_rows", "strokes"]
-
-DEPENDENT = 1e-9
-"""Smallest over largest singular value at which coordinates are taken for dependent on each other."""
 
 
 def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, float]]) -> Reduced:

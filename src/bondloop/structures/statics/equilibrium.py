@@ -16,6 +16,7 @@ from bondloop.bondgraph.graph import own_part
 from bondloop.devices.at_rest import AtRest
 from bondloop.devices.ode_specimen import OdeElement
 from bondloop.errors import InputError, SolveError
+from bondloop.structures.tolerances import FORCE_ROUNDING, NEGATIVE_PIVOT
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from bondloop.structures.forms.structure_model import StructureModel
 
 __all__ = ["Equilibrium", "Held", "State"]
-
-ROUNDS, HALVINGS, TOLERANCE = 40, 8, 1e-10
-"""Most iterations; most halvings of one; unbalanced forces that are left, as a share of those that act."""
-
-NEGATIVE = 1e-12
-"""Of the largest entry in a row of the stiffness: a pivot that is negative by more is no rounding."""
-
-ROUNDING = 16 * np.finfo(float).eps
-"""Of the forces that cancel in stiff members: what is left of them is no unbalance."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,16 @@ class Equilibrium:
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         return need, (self.K + sparse.coo_array(entries, shape=self.K.shape)).tocsc()
 
-    def find(self, start: State, target: float, control: Array | None) -> State:
+    def find(
+        self,
+        start: State,
+        target: float,
+        control: Array | None,
+        *,
+        iterations: int = 40,
+        halvings: int = 8,
+        tolerance: float = 1e-10,
+    ) -> State:
         """Return the equilibrium at a load factor or, with a control, at a displacement; memory not renewed.
 
         Parameters
@@ -141,15 +142,19 @@ class Equilibrium:
             The load factor, or control · u.
         control
             Weights of the displacement that is given; None where the load factor is.
+        iterations, halvings
+            At most, the latter of one iteration.
+        tolerance
+            Unbalanced forces that are left, as a share of those that act.
         """
         u, factor = start.u, start.factor if control is not None else target
         need, slopes = self.forces(u, start.memory)
-        for turn in range(ROUNDS):
+        for turn in range(iterations):
             out = self.constant + factor * self.pattern - need
             missing = 0.0 if control is None else target - float(control @ u)
             du, change = self._direction(slopes, out, control, missing)
             size, share = self._size(out), 1.0
-            for halving in range(HALVINGS + 1):
+            for halving in range(halvings + 1):
                 w, at = u + share * du, factor + share * change
                 need, slopes = self.forces(w, start.memory)
                 left = self._size(self.constant + at * self.pattern - need)
@@ -163,12 +168,12 @@ class Equilibrium:
                 break
             # In a stiff member, such as a rigid link, large forces cancel: their rounding is always left.
             cancelling = self._size(self._magnitude @ np.abs(u))
-            enough = max(TOLERANCE * acting, ROUNDING * cancelling)
+            enough = max(tolerance * acting, FORCE_ROUNDING * cancelling)
             if left <= enough and (control is None or turn > 0 or missing == 0.0):
                 if control is None and self._falls(slopes):
                     break
                 return State(u, factor, start.memory)
-        raise _NoEquilibriumError(f"no equilibrium after {ROUNDS} iterations")
+        raise _NoEquilibriumError(f"no equilibrium after {iterations} iterations")
 
     def renewed(self, state: State) -> State:
         """Return a state with what the devices remember of the way to it."""
@@ -237,7 +242,7 @@ class Equilibrium:
             )
         except RuntimeError:
             return False  # nothing holds it, but nothing pushes it on
-        return bool(lu.U.diagonal().min() < -NEGATIVE or not np.array_equal(lu.perm_r, lu.perm_c))
+        return bool(lu.U.diagonal().min() < -NEGATIVE_PIVOT or not np.array_equal(lu.perm_r, lu.perm_c))
 
     def _size(self, force: Array) -> float:
         """Return a size of forces that compares those on rotations with those on translations."""

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Pushover", "Yielding", "loaded", "pushover", "pushover_figure"]
 
-GRAVITY_STEPS = 10
-"""Steps in which a load that stays is brought on, where devices remember."""
-HALVINGS, PLACES = 6, 9
-"""How often a step is halved in which something begins to yield; places of the last piece that are seen."""
-YIELDS = 0.5
-"""Share of its stiffness at rest below which a device counts as yielding."""
-
 
 @dataclass(frozen=True)
 class Yielding:
@@ -240,12 +233,14 @@ def loaded(model: StructureModel, load: Array) -> Array:
     return _loaded(model, load, 0, {}).u
 
 
-def _loaded(model: StructureModel, load: Array, place: int, events: dict[str, Yielding]) -> State:
+def _loaded(
+    model: StructureModel, load: Array, place: int, events: dict[str, Yielding], steps: int = 10
+) -> State:
+    """Bring on a load that stays, in steps where devices remember."""
     equations = Equilibrium(model, np.zeros(len(load)), load)
     here = equations.at_rest()
     # Where nothing is remembered the way does not matter, and a cable has its shape under all of its load.
-    steps = GRAVITY_STEPS if any(here.memory) else 1
-    for target in np.linspace(0, 1, steps + 1)[1:]:
+    for target in np.linspace(0, 1, (steps if any(here.memory) else 1) + 1)[1:]:
         here = _go(equations, here, float(target), None, place, events)
     for name, event in events.items():
         events[name] = replace(event, load_factor=0.0)  # of the load that is to come
@@ -276,7 +271,7 @@ def _go(
     control: Array | None,
     place: int,
     events: dict[str, Yielding],
-    halvings: int = HALVINGS,
+    halvings: int = 6,
 ) -> State:
     """Go on by a step; where something begins to yield in it, by its halves, so that it is known when."""
     ways = equations.advance(here, target, control)
@@ -292,20 +287,30 @@ def _go(
 
 
 def _yielding(
-    held: list[Held], before: State, after: State, place: int, known: Mapping[str, Yielding]
+    held: list[Held],
+    before: State,
+    after: State,
+    place: int,
+    known: Mapping[str, Yielding],
+    *,
+    share_left: float = 0.5,
+    places: int = 9,
 ) -> list[Yielding]:
-    """Return what begins to yield between two states, with where on a straight line between them."""
+    """Return what begins to yield between two states, with where on a straight line between them.
+
+    A device yields where less than a share of its stiffness at rest is left; the line is seen at some places.
+    """
     found: list[tuple[float, Yielding]] = []
     for h, memory in zip(held, before.memory, strict=True):
         if h.name in known or h.law.interfaces > 1:
             continue
         rest = float(h.law.at([0.0], h.law.memory)[1][0, 0])
         x0, x1 = (float((h.way @ s.u)[0]) for s in (before, after))
-        if rest <= 0 or h.law.at([x1], memory)[1][0, 0] >= YIELDS * rest:
+        if rest <= 0 or h.law.at([x1], memory)[1][0, 0] >= share_left * rest:
             continue
-        way = np.linspace(x0, x1, PLACES).tolist()
-        soft = [bool(h.law.at([x], memory)[1][0, 0] < YIELDS * rest) for x in way]
-        share = soft.index(True) / (PLACES - 1)
+        way = np.linspace(x0, x1, places).tolist()
+        soft = [bool(h.law.at([x], memory)[1][0, 0] < share_left * rest) for x in way]
+        share = soft.index(True) / (places - 1)
         factor = before.factor + share * (after.factor - before.factor)
         moved = before.u[place] + share * (after.u[place] - before.u[place])
         found.append((share, Yielding(h.name, float(factor), float(moved))))
@@ -340,14 +345,18 @@ def _curve(
     )
 
 
-NEAR = 0.03
-"""Share of the axes within which dots share a label."""
-NAMED = 8
-"""Devices whose names are written beside the curve, in the order in which they yield; the others are dots."""
+def pushover_figure(curve: Pushover, path: str | Path | None = None, named: int = 8) -> Figure:
+    """Return a figure of load over displacement, and write it to a file where a path is given.
 
-
-def pushover_figure(curve: Pushover, path: str | Path | None = None) -> Figure:
-    """Return a figure of load over displacement, and write it to a file where a path is given."""
+    Parameters
+    ----------
+    curve
+        What is drawn.
+    path
+        Of the file.
+    named
+        Devices whose names are written beside the curve, in the order in which they yield; others are dots.
+    """
     from matplotlib.figure import Figure
 
     turns = dof_word(curve.control) in ROTATIONS
@@ -361,7 +370,7 @@ def pushover_figure(curve: Pushover, path: str | Path | None = None) -> Figure:
     x = scale * np.array([y.displacement for y in shown])
     f = factor * np.array([y.load_factor for y in shown])
     axes.plot(x, f, "o", color="#c1440e", markersize=4)
-    words = [f"{i}  {y.device}" for i, y in enumerate(shown[:NAMED], start=1)]
+    words = [f"{i}  {y.device}" for i, y in enumerate(shown[:named], start=1)]
     wide, high = (float(np.ptp(v)) or 1.0 for v in (scale * curve.displacement, factor * curve.load_factor))
     for first, last in _together(x[: len(words)] / wide, f[: len(words)] / high):
         numbers = str(first + 1) if first == last else f"{first + 1}\u2013{last + 1}"
@@ -369,7 +378,7 @@ def pushover_figure(curve: Pushover, path: str | Path | None = None) -> Figure:
             numbers, (x[first], f[first]), (-3, 5), textcoords="offset points", ha="right", fontsize=8
         )
     if words:
-        more = [f"and {len(shown) - NAMED} more"] if len(shown) > NAMED else []
+        more = [f"and {len(shown) - named} more"] if len(shown) > named else []
         text = "\n".join(["yields:", *words, *more])
         axes.text(0.98, 0.04, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=8, ma="left")
     axes.axhline(0, color="0.8", linewidth=0.8)
@@ -386,18 +395,20 @@ def pushover_figure(curve: Pushover, path: str | Path | None = None) -> Figure:
     return figure
 
 
-def _together(x: Array, f: Array) -> list[tuple[int, int]]:
+def _together(x: Array, f: Array, near: float = 0.03) -> list[tuple[int, int]]:
     """Return numbers of dots that lie on each other, as first and last of a row of them.
 
     Parameters
     ----------
     x, f
         Where they are, as shares of the axes.
+    near
+        Share of the axes within which dots share a label.
     """
     groups: list[tuple[int, int]] = []
     for i in range(len(x)):
         first = groups[-1][0] if groups else i
-        if groups and abs(x[i] - x[first]) < NEAR and abs(f[i] - f[first]) < NEAR:
+        if groups and abs(x[i] - x[first]) < near and abs(f[i] - f[first]) < near:
             groups[-1] = (first, i)
         else:
             groups.append((i, i))

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig
 
 __all__ = [
+    "DATAGRAM_BYTES",
+    "MOST_DATA",
     "MOST_TEXT",
+    "SIZES_BYTES",
     "Answer",
     "Kind",
     "PlainSession",
@@ -37,6 +40,12 @@ __all__ = [
 _REQUEST = struct.Struct("<4s4Id")
 _REPLY = struct.Struct("<4s4Id")
 _ASKS, _ANSWERS = b"BLX1", b"BLY1"
+DATAGRAM_BYTES = 65536
+"""Bytes of a datagram at most."""
+MOST_DATA = 1140
+"""Doubles in a vector: what OpenSees sends in one datagram (9126 bytes); four interfaces need 16."""
+SIZES_BYTES = 44
+"""Of the eleven integers."""
 MOST = 64
 """Displacements in a request; more than any rig has."""
 MOST_TEXT = 600
@@ -177,7 +186,7 @@ class RigFaultError(BondloopError):
     --------
     >>> raise RigFaultError("the measured force went beyond its limit at t = 4.379 s")
     Traceback (most recent call last):
-    bondloop.external.plain.RigFaultError: the measured force went beyond its limit at t = 4.379 s
+    bondloop.external.protocol.RigFaultError: the measured force went beyond its limit at t = 4.379 s
     """
 
 
@@ -201,7 +210,7 @@ class Answer:
 
 
 class PlainSession:
-    """Answers the packets of `bondloop.external.plain`.
+    """Answers the packets of `bondloop.external.protocol`.
 
     Parameters
     ----------
