@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces
+from bondloop.data.ranges import number
 from bondloop.errors import BondloopError, InputError
 from bondloop.external.policy import FollowingPolicy
 from bondloop.external.protocol import Answer, RigFaultError
-from bondloop.program.ranges import number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.substructure.external_half import ExternalHalf
 

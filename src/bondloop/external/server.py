@@ -22,7 +22,6 @@ from bondloop.external.policy import ServerPolicy
 from bondloop.external.protocol import DATAGRAM_BYTES, SIZES_BYTES, PlainSession, Request, refusal
 from bondloop.external.rehearsed_rig import RehearsedRig
 from bondloop.hybrid.run import Run
-from bondloop.program.ranges import instant
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.recorder import free_path
 from bondloop.realtime.summary import STOPPED

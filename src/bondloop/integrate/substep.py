@@ -16,7 +16,6 @@ from bondloop.errors import InputError
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination, solved
 from bondloop.integrate.structural.matrices import Inverse
 from bondloop.integrate.tolerances import LARGE_CONDITION
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update

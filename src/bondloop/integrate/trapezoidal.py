@@ -23,7 +23,8 @@ from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.factored import Factored, worth_factors
 from bondloop.program.schedule import Assign, without_loops
 from bondloop.program.solving import SingularError
-from bondloop.program.system import System, is_linear
+from bondloop.program.system import System
+from bondloop.program.system_data import is_linear
 from bondloop.program.tick import Product, Update
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def local_laws(system: System) -> LocalLaws | None:
 
 
 def _law(force: Var, bent: Mapping[Var, Expr], known: set[Var], states: set[Var]) -> Law | None:
-    """Return the law of a force that follows from one state and from what is known; None where it does not."""
+    """Return the law of a force that follows from one state and what is known; None where it does not."""
     program = without_loops(schedule(bent, [force], (), 1))
     if program is None:
         return None

@@ -13,8 +13,6 @@ from bondloop.data.described import Described
 from bondloop.data.kinds import FAMILIES, origin_of, stamp
 from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.described import Described
-from bondloop.program.kinds import FAMILIES, origin_of, stamp
 from bondloop.structures.tolerances import ASYMMETRY, DESCRIBED_BY_ROWS
 
 if TYPE_CHECKING:

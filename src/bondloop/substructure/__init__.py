@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.cut import cut, interfaces, rejoin
+from bondloop.bondgraph.cut import cut, interfaces
+from bondloop.bondgraph.model import rejoin
 from bondloop.substructure.assumptions import (
     Assumption,
     Assumptions,

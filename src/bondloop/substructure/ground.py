@@ -37,7 +37,7 @@ from bondloop.bondgraph import (
 )
 from bondloop.bondgraph.cut import INTERFACE, interfaces
 from bondloop.bondgraph.elements import SS
-from bondloop.bondgraph.multiport import Multiport
+from bondloop.bondgraph.elements.multiport import Multiport
 from bondloop.bondgraph.parts import Port, Terminal, bonds_of, reading, sides_of, unbond
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS

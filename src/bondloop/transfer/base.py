@@ -20,11 +20,8 @@ from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.compose import prefixed
-from bondloop.program.from_matrices import system_from_matrices
-from bondloop.program.kinds import family_word
-from bondloop.program.ranges import POSITIVE
 from bondloop.program.statespace import StateSpace
-from bondloop.program.system import System
+from bondloop.program.system import System, system_from_matrices
 from bondloop.transfer.tolerances import NEGLIGIBLE
 
 if TYPE_CHECKING:

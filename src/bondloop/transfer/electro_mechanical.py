@@ -29,9 +29,6 @@ from bondloop.data.described import Described, Parameter, ranges_of
 from bondloop.data.kinds import describable
 from bondloop.data.ranges import POSITIVE, Range
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter, ranges_of
-from bondloop.program.kinds import describable
-from bondloop.program.ranges import POSITIVE, Range
 from bondloop.transfer.parts import clipped, guide_friction, unwound
 
 __all__ = ["BallScrew", "CascadedLoops", "ElectroMechanical", "ServoMotor"]

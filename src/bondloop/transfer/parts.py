@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bondloop.bondgraph import R
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range
+from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["clipped", "guide_friction", "unwound"]
 

@@ -18,9 +18,6 @@ from bondloop.data.described import Described, Parameter
 from bondloop.data.kinds import Kind, describable, register, stamp
 from bondloop.data.ranges import POSITIVE, in_seconds, number, si_array
 from bondloop.errors import InputError, SolveError
-from bondloop.program.described import Described, Parameter
-from bondloop.program.kinds import Kind, describable, register, stamp
-from bondloop.program.ranges import POSITIVE, in_seconds, number, si_array
 from bondloop.transfer.held_input import hold_late, linear_recursion, mix
 from bondloop.units import multiplied, unit_in
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Function, Integrator, Model
-from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.data.described import Described, Parameter, ranges_of
 from bondloop.transfer.parts import clipped, unwound
 
 if TYPE_CHECKING:

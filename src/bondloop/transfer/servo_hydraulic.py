@@ -11,8 +11,6 @@ from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Mo
 from bondloop.data.described import Described, Parameter, ranges_of
 from bondloop.data.kinds import describable
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter, ranges_of
-from bondloop.program.kinds import describable
 from bondloop.transfer.parts import clipped, guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
 from bondloop.transfer.tolerances import SMOOTH_ROOT, SMOOTH_SIGN

@@ -25,7 +25,6 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.implicit import weighted_forces
 from bondloop.integrate.structural.matrices import Array, inverse
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

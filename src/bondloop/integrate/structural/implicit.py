@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.data.described import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Estimating,
@@ -27,7 +28,6 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse
-from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 

@@ -26,7 +26,6 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,7 +25,6 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,6 @@ from bondloop.integrate.tolerances import DIVERGED
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.factored import Factored
 from bondloop.program.quantity import Role
-from bondloop.program.ranges import number
 from bondloop.program.schedule import Loop
 from bondloop.program.signals.base import Signal
 from bondloop.program.sympy_bridge import from_sympy

@@ -14,7 +14,6 @@ import numpy as np
 from bondloop.data.described import Described
 from bondloop.data.hints import alias
 from bondloop.errors import InputError
-from bondloop.program.described import Described
 from bondloop.structures.tolerances import NO_STIFFNESS
 from bondloop.units import quantity
 
