@@ -23,7 +23,7 @@ from bondloop.program.system_data import Interface
 from bondloop.program.tick import Delay
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
 from bondloop.transfer.base import TransferSystem, transfer_system
-from bondloop.transfer.set_point import expect_set_point
+from bondloop.transfer.coupled import expect_set_point
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Step

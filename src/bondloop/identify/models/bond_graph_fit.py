@@ -31,8 +31,7 @@ from bondloop.program.schedule import Assign
 from bondloop.program.system import System
 from bondloop.program.tick import Channel, Repeat, Step, Tick, identifier, instantiate
 from bondloop.transfer.base import OUT, transfer_system
-from bondloop.transfer.held_input import HOLDS
-from bondloop.transfer.thin_products import dot
+from bondloop.transfer.held_input import HOLDS, dot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -15,7 +15,7 @@ from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process.process_fit import ProcessFit, process_fit
 from bondloop.identify.process.structure import Structure, structure
 from bondloop.identify.tolerances import LINES_IN_TIME, STARTING_ROUNDS
-from bondloop.transfer.thin_products import dot
+from bondloop.transfer.held_input import dot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -27,8 +27,18 @@ from bondloop.identify.process.process_fit import ProcessFit, process_fit
 from bondloop.identify.process.search import grown
 from bondloop.identify.process.structure import Structure, structure
 from bondloop.identify.tolerances import SAMPLES_COMPARED
-from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
-from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
+from bondloop.transfer.held_input import (
+    HOLDS,
+    Held,
+    dot,
+    gram,
+    hold_late,
+    linear_recursion,
+    mix,
+    orthonormal,
+    project_out,
+    times,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

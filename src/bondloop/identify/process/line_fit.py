@@ -21,8 +21,7 @@ from bondloop.errors import SolveError
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process.fit_frequency import Lines, rational_starts, response_derivatives
 from bondloop.identify.tolerances import FASTEST_POLE, LEAST_PRODUCT, LINES, LINES_OF_STARTS, MOST_DELAYS
-from bondloop.transfer.held_input import hold_late
-from bondloop.transfer.thin_products import dot, orthonormal, project_out
+from bondloop.transfer.held_input import dot, hold_late, orthonormal, project_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

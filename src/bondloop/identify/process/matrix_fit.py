@@ -20,7 +20,7 @@ from bondloop.identify.process.line_fit import RecordLines, last_above_noise, sa
 from bondloop.identify.process.search import criterion, search
 from bondloop.identify.process.structure import Structure, structure
 from bondloop.identify.tolerances import FASTEST_POLE, LINES_OF_MATRIX
-from bondloop.transfer.thin_products import orthonormal, project_out
+from bondloop.transfer.held_input import orthonormal, project_out
 
 if TYPE_CHECKING:
     import os
