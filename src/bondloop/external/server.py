@@ -25,7 +25,7 @@ from bondloop.hybrid.run import Run
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.recorder import free_path
 from bondloop.realtime.summary import STOPPED
-from bondloop.records.amending import amend_run
+from bondloop.records.hdf5 import amend_run
 
 if TYPE_CHECKING:
     from bondloop.external.following_rig import FollowingRig

@@ -35,8 +35,7 @@ from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_two_actuators import CAPACITY, MASS, TABLE_I
 from bondloop.program.block import Applied, Context
-from bondloop.transfer.clipping import clipped
-from bondloop.transfer.guide_friction import guide_friction
+from bondloop.transfer.parts import clipped, guide_friction
 
 if TYPE_CHECKING:
     from bondloop.control import Controller, Measured
