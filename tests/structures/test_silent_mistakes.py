@@ -254,7 +254,7 @@ def test_modal_damping_of_many_degrees_of_freedom_needs_no_full_matrix():
 
 
 def test_all_modes_of_a_very_large_structure_are_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr("bondloop.structures.damping.DENSE", 100)
+    monkeypatch.setattr("bondloop.structures.damping.FULL_DAMPING", 100)
     s = long_mast()
     s.modal_damping(0.05)
     with pytest.raises(
