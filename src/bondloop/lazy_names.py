@@ -1,42 +1,52 @@
-"""Names of a room that are imported when they are first used (PEP 562): for all front doors."""
+"""Rooms whose names are imported when they are first used (PEP 562).
+
+The stub ``__init__.pyi`` of a room lists what it offers, once for type checkers and for Python, as SPEC 1 of
+Scientific Python has it.
+"""
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 __all__ = ["lazy_names"]
 
 
-def lazy_names(
-    package: str, modules: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package whose names live in its modules.
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and the ``__dir__`` of a package whose stub lists its names.
 
     Parameters
     ----------
-    package
-        ``__name__`` of the package.
-    modules
-        Of each name the module below the package that defines it. For type checkers the package imports the
-        names under ``TYPE_CHECKING``, too.
+    package, file
+        ``__name__`` and ``__file__`` of the package. Its stub has lines ``from module import name as name``.
 
     Examples
     --------
-    >>> get, names = lazy_names("bondloop", {"InputError": "errors"})
-    >>> get("InputError").__name__, "InputError" in names()
-    ('InputError', True)
+    >>> import bondloop
+    >>> get, names = lazy_names("bondloop", bondloop.__file__)
+    >>> get("HybridTest").__name__, "control" in names()
+    ('HybridTest', True)
     """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {
+        name.name: line.module or ""
+        for line in stub.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
 
     def get(name: str) -> object:
-        if name not in modules:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
-        thing: object = getattr(import_module(f"{package}.{modules[name]}"), name)
+        inside = homes[name] == package  # a room, or a folder of one
+        thing = import_module(f"{package}.{name}") if inside else getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, thing)
         return thing
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules})
+        return sorted({*vars(sys.modules[package]), *homes})
 
     return get, names

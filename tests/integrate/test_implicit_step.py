@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import bondloop.integrate.structural.matrices as scheme_matrices
 from bondloop.compile import Runner
 from bondloop.hybrid.simulation import Simulation
-from bondloop.integrate import NewmarkAverage, implicit_step
+from bondloop.integrate import NewmarkAverage, trapezoidal
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,
@@ -76,7 +76,7 @@ def test_small_systems_keep_their_full_matrix():
 def test_factors_and_full_matrix_give_one_motion(monkeypatch):
     model = frame(90, 1, True)
     by_factors = tick_of(model, model.dofs[-3])
-    monkeypatch.setattr(implicit_step, "worth_factors", lambda _: False)
+    monkeypatch.setattr(trapezoidal, "worth_factors", lambda _: False)
     by_matrix = tick_of(model, model.dofs[-3])
     assert factored(by_factors)
     assert not factored(by_matrix)

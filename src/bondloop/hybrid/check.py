@@ -294,7 +294,7 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     so_far = _held(so_far, test)
     small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
     if not so_far.passed and suggest and small:
-        return replace(so_far, change=smallest_change(test, so_far, seconds))
+        return replace(so_far, change=smallest_change(test, so_far, seconds, check))
     return so_far
 
 

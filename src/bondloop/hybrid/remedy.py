@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -59,7 +59,9 @@ class Change:
         return self if milder is None else replace(self, words=f"{self.words}, or with care {milder.words}")
 
 
-def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | None:
+def smallest_change(
+    test: HybridTest, check: Check, seconds: float, check_again: Callable[..., Check]
+) -> Change | None:
     """Return the mildest change with which nothing speaks against the test any more; each is checked in full.
 
     Where there is always something near, the mildest with which the rig follows (it is named beside the other
@@ -72,9 +74,9 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
         The test, and why it is refused.
     seconds
         Length of the run it is meant for.
+    check_again
+        The function that checks a changed test.
     """
-    from bondloop.hybrid.check import check as checked
-
     limited = all(f.limit for f in check.findings if f.level == "stop")
     # A contact that is unstable leaves its limits too; less excitation would only keep it open.
     loose = not all(step.stable for step in check.steps)
@@ -90,7 +92,7 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
             if not limited and not RunningLoop(coupled(changed)).at().stable:
                 continue
             tried += 1
-            answer = checked(changed, seconds, suggest=False)
+            answer = check_again(changed, seconds, suggest=False)
         except BondloopError:
             continue
         if answer.passed and not answer.vain:  # a test that tells nothing is no remedy

@@ -17,7 +17,7 @@ from bondloop.program.expr import Expr, Var, as_expr, is_comparison
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
 
-__all__ = ["Applied", "Context", "applied_of", "at_interface", "called", "expect_statements", "named"]
+__all__ = ["Applied", "Context", "applied_of", "at_interface", "call_part", "expect_statements", "named"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Applied:
     __repr__ = brief
 
 
-def called(part: object, method: str, *arguments: object) -> object:
+def call_part(part: object, method: str, *arguments: object) -> object:
     """Return what a method of a part returns that anyone may have written; its slips are told as the part's.
 
     Parameters
@@ -113,7 +113,7 @@ def applied_of(part: object, method: str, *arguments: object) -> Applied:
     Parameters
     ----------
     part, method, *arguments
-        As for `called`.
+        As for `call_part`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def applied_of(part: object, method: str, *arguments: object) -> Applied:
     Traceback (most recent call last):
     bondloop.errors.ModelError: Half.apply: expected Applied(steps, value); found <Op ...
     """
-    where, made = f"{type(part).__name__}.{method}", called(part, method, *arguments)
+    where, made = f"{type(part).__name__}.{method}", call_part(part, method, *arguments)
     if not isinstance(made, Applied):
         raise ModelError(f"{where}: expected Applied(steps, value); found {made!r:.60}")
     given: object = made.value  # whatever it was given

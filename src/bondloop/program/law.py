@@ -76,9 +76,9 @@ class Law:
     """Whether a law that runs assigns its states; where not, it returns their rates."""
 
     def __init_subclass__(cls, **rest: object) -> None:
-        family = FAMILIES.get(getattr(cls, "_family", ""))
+        family = None if _is_ours(cls) else FAMILIES.get(getattr(cls, "_family", ""))
         kind = None if family is None else family.get(cls.__name__)
-        if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
+        if kind is not None and _is_ours(kind.make):
             raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
         if "__init__" in vars(cls):
             raise ModelError(

@@ -20,7 +20,7 @@ from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.matrices import Array, Inverse, square
 from bondloop.integrate.tolerances import DENSE_ENTRIES
-from bondloop.program.block import called, expect_statements
+from bondloop.program.block import call_part, expect_statements
 from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
@@ -212,7 +212,7 @@ def stepped_by(
     restoring: Restoring,
 ) -> Stepped:
     """Return the step that a scheme writes, looked at: a command for each degree of freedom."""
-    made = called(scheme, "advance", *matrices, period, motion, load, restoring)
+    made = call_part(scheme, "advance", *matrices, period, motion, load, restoring)
     where = f"{type(scheme).__name__}.advance"
     if not isinstance(made, Stepped):
         raise ModelError(f"{where}: expected Stepped(steps, command=...); found {made!r:.60}")
