@@ -23,8 +23,6 @@ import scipy.sparse.linalg  # noqa: F401 - imported here so that no import is ti
 import sympy
 from sympy.core.cache import clear_cache
 
-import bondloop.bondgraph.passes.compile
-import bondloop.program.linear  # noqa: F401
 from bondloop.bondgraph import C, CField, I, IField, Model, One, R, Se, Sf, Zero
 from bondloop.papers.gawthrop_three_mass import Mass
 

@@ -61,7 +61,7 @@ class Case:
 
 def checked(test: Any, seconds: float) -> Any:
     """Check a test; what would make a refused one pass is not looked for."""
-    from bondloop.hybrid.check import check
+    from bondloop.check.checking import check
 
     return check(test, seconds, suggest=False)
 
@@ -103,7 +103,7 @@ def judged(seed: int, stepped: bool = False, few_blows: bool = False) -> Case:
 
 def compiling_lightly() -> None:
     """Compile each tick with -O1: it runs once, the numbers are the same, and a case takes a quarter less."""
-    from bondloop.compile import toolchain
+    from bondloop.engine.codegen import toolchain
 
     toolchain.FLAGS = tuple("-O1" if flag == "-O3" else flag for flag in toolchain.FLAGS)
 

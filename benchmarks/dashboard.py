@@ -23,11 +23,11 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bondloop.compile.toolchain import compiler
-from bondloop.program.expr import Var, function
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick, Update
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.realtime import Console, LoopOptions, LoopProcess
 from bondloop.realtime.programs.build import build_pair
 

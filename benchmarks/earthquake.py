@@ -25,7 +25,7 @@ import numpy as np
 
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark
-from bondloop.program.signals import Table
+from bondloop.signals import Table
 
 HERE = Path(__file__).parent
 STEP = 0.005

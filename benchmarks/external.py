@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from bondloop.external import RehearsedRig, Server
+from bondloop.interop import RehearsedRig, Server
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "opensees"
 sys.path.insert(0, str(EXAMPLE))

@@ -25,7 +25,7 @@ RATE, ROUNDS = 1000.0, 30
 
 
 def _by_hand(folder: Path) -> Any:
-    from bondloop.compile.toolchain import FLAGS, compiler
+    from bondloop.engine.codegen.toolchain import FLAGS, compiler
 
     using = compiler()
     if using is None:
@@ -42,7 +42,7 @@ def one(n: int) -> None:
     import sympy  # noqa: F401
 
     from bondgraph import grid
-    from bondloop.compile import Runner
+    from bondloop.engine.codegen import Runner
     from bondloop.hybrid.simulation import Simulation
 
     laps = [time.process_time()]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from bondloop.identify.models.bond_graph_fit import fit_bond_graph
-from bondloop.identify.process.fit_time import fit_time
 from bondloop.identify.process.ranking import USUAL, rank_frequency, rank_time
+from bondloop.identify.process.time_fit import fit_time
 from bondloop.transfer import MassSpringDamper
 from bondloop.transfer.process import Process, second_order
 

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.compile import Runner
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Expr, Var
+from bondloop.engine.ir.tick import Channel, Step, Tick, Update
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import (
@@ -29,9 +32,6 @@ from bondloop.integrate.structural import (
 from bondloop.integrate.structural.base import Motion, Scheme
 from bondloop.integrate.substep import Coupling
 from bondloop.papers import bayer_substep as bayer
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.one_step import one_step
-from bondloop.program.tick import Channel, Step, Tick, Update
 from bondloop.rigs import RampHold, ShakingTable, Specimen
 
 KNOWN: dict[str, Any] = {"specimen_stiffness": np.diag([0.0, bayer.STIFFNESSES[2]])}

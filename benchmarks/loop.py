@@ -26,12 +26,12 @@ import numpy as np
 from hand_written import wagg_three_mass as by_hand
 from numpy.typing import NDArray
 
-from bondloop.compile import BACKENDS, Runner, build, compiler, write_c
-from bondloop.compile.library import CBackend
-from bondloop.compile.toolchain import Compiler, load, zig
+from bondloop.engine.codegen import BACKENDS, Runner, build, compiler, write_c
+from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.toolchain import Compiler, load, zig
+from bondloop.engine.ir.tick import Tick
 from bondloop.hybrid import HybridTest
 from bondloop.papers import wagg_three_mass
-from bondloop.program.tick import Tick
 
 SECONDS = 100.0
 STEPS = round(SECONDS / by_hand.STEP)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bondloop.compile import Runner
 from bondloop.devices import (
     BaberNoori,
     Bilinear,
@@ -26,6 +25,7 @@ from bondloop.devices import (
     Multilinear,
 )
 from bondloop.devices.driven import driven_tick
+from bondloop.engine.codegen import Runner
 
 SAMPLES, WRITTEN, PIECES = 1000, 150, 2000
 """Samples of the history, those that go into the table, and pieces of a step for OpenSees' Bouc-Wen."""

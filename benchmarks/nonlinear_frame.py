@@ -18,7 +18,7 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import Model
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark
 

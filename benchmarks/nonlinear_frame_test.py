@@ -24,18 +24,18 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import Model, bond
-from bondloop.compile import Runner
-from bondloop.compile.c_writer import write_c_apart
-from bondloop.compile.library import _hand_over
-from bondloop.compile.toolchain import compiler, load
 from bondloop.devices import Bilinear, GiuffreMenegottoPinto
+from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen.c_writer import write_c_apart
+from bondloop.engine.codegen.library import _hand_over
+from bondloop.engine.codegen.toolchain import compiler, load
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark
 from bondloop.realtime.programs.loop_programs import signal_table
 from bondloop.structures import attach, elongation, field_form, in_coordinates
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir.tick import Tick
 
 RATE, PRIORITY = 1000, 80
 BRACE = GiuffreMenegottoPinto(stiffness="4 kN/mm", yield_force="15 kN", hardening=0.02)

@@ -21,8 +21,8 @@ import realtime_blocks as blocks
 from numpy.typing import NDArray
 from realtime_tables import PERCENTS, Durations, head, histogram, ratios, row, short
 
-from bondloop.compile import Runner
-from bondloop.records import Record, read_cycles
+from bondloop.engine.codegen import Runner
+from bondloop.results import Record, read_cycles
 
 RATES = (1000, 2000, 5000, 10000)
 GOALS = {50.0: 1.3, 99.0: 2.0}

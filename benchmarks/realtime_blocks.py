@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from realtime_tables import Durations
 
-from bondloop.compile import Compiler, build, compiler, write_c
-from bondloop.compile.plan import Plan
-from bondloop.compile.toolchain import build_program
-from bondloop.program.expr import Var, function
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick, Update
+from bondloop.engine.codegen import Compiler, build, compiler, write_c
+from bondloop.engine.codegen.plan import Plan
+from bondloop.engine.codegen.toolchain import build_program
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import Programs, build_pair
 

@@ -21,7 +21,7 @@ from bondloop.control.families import FAMILIES
 from bondloop.papers import dubois_damper, silva_benchmark
 from bondloop.transfer import Process, first_order
 from bondloop.tuning.late_force import carried_on
-from bondloop.tuning.search import Search
+from bondloop.tuning.setting_search import Search
 from bondloop.tuning.task import task_of, with_something_to_do
 from bondloop.tuning.trial import Bench
 

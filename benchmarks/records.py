@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from bondloop.realtime.recorder import CYCLE
-from bondloop.records import Record
-from bondloop.records.growing import GrowingRun
+from bondloop.results import Record
+from bondloop.results.records.growing import GrowingRun
 
 
 def row(what: str, way: Callable[[], Any], turns: int) -> None:

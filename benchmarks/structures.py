@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Expr, Var, function, substitute
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import Modal, NewmarkAverage
-from bondloop.program.expr import Const, Expr, Var, function, substitute
-from bondloop.program.signals import Sine
-from bondloop.program.tick import Channel, Tick
+from bondloop.signals import Sine
 from bondloop.structures import (
     Beam,
     Frame3D,

@@ -21,8 +21,8 @@ import numpy as np
 
 from bondloop.cli.cases import Cases
 from bondloop.cli.settings import find_test
-from bondloop.compile.batch import Batch
-from bondloop.compile.cuda import Device, device
+from bondloop.engine.codegen.batch import Batch
+from bondloop.engine.codegen.cuda import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
 from bondloop.rigs import Noise, Sensor
 from bondloop.studies import Axis, Case, study
@@ -54,7 +54,7 @@ def processor_seconds(batch: Batch, values: Any, steps: int, jobs: int) -> tuple
 
 def lanes_of(tick: Any, names: list[str], width: int, flags: tuple[str, ...]) -> Batch:
     """Return tests in lanes as on a processor that has less."""
-    with mock.patch("bondloop.compile.batch.processor_lanes", return_value=(width, flags)):
+    with mock.patch("bondloop.engine.codegen.batch.processor_lanes", return_value=(width, flags)):
         return Batch(tick, names, "lanes")
 
 

@@ -11,8 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from bondloop import devices
-from bondloop.data.described import Parameter
 from bondloop.devices import Device
+from bondloop.engine.data.described import Parameter
 
 PAGE = Path(__file__).parent / "laws.md"
 BEGIN, END = "<!-- parameters: made by device_parameters.py -->\n", "<!-- end of parameters -->\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.assess import normalised_rms_error
 from bondloop.papers import wagg_passivity
 from bondloop.papers import wagg_three_mass as paper
 from bondloop.papers.wagg_three_mass import figure_5
+from bondloop.results import normalised_rms_error
 
 CASES: dict[str, dict[str, Any]] = {
     "alpha 100, beta 10, t_s 0.01": {},

@@ -20,7 +20,7 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
-from bondloop.program.signals import Noise
+from bondloop.signals import Noise
 from bondloop.structures import Frame3D, Matrices, PointMass, Structure, craig_bampton, field_form, modes
 
 STOREYS, HEIGHT, BAY, FLOOR = 5, 3.5, 6.0, 18_000.0
@@ -103,7 +103,7 @@ def main(folder: Path) -> dict[str, float]:
     run.save(folder / "building_damper.h5")
     roof, desired = run["actual.velocity"], run[f"reference.{ROOF}"]
     groups = {"roof velocity": [f"reference.{ROOF}", "actual.velocity"], "force of the damper": ["force"]}
-    bl.plots.time_histories(run.record, groups, path=folder / "building_damper.png")
+    bl.results.time_histories(run.record, groups, path=folder / "building_damper.png")
     error = float(np.linalg.norm(roof - desired) / np.linalg.norm(desired))
     whole.remove("damper")
     alone = {"bare": whole.compile(outputs=[ROOF])}

@@ -15,7 +15,7 @@ import sympy as sp
 from matplotlib.figure import Figure
 
 from bondloop.bondgraph import CField, I, Model, One, R, Se
-from bondloop.program.system import System
+from bondloop.engine.system import System
 
 EPS_A = 8.854e-12 * 1e-4  # permittivity times area of a plate of 1 cm2, F m
 GAP, STIFFNESS, MASS = 2e-5, 500.0, 1e-5  # m, N/m, kg

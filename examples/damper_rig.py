@@ -17,8 +17,8 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Se, bond
 from bondloop.control import Direct, InverseModel, PolynomialPrediction
 from bondloop.identify import stepped_sine, stepped_sine_plan
 from bondloop.identify.experiment import Experiment
-from bondloop.identify.process.fit_frequency import fit_frequency
-from bondloop.plots.process_fit import bode
+from bondloop.identify.process.frequency_fit import fit_frequency
+from bondloop.results.figures.process_fit import bode
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, mounted
 from bondloop.transfer import SerialPID, ServoHydraulic
 
@@ -107,7 +107,7 @@ def main(folder: Path) -> dict[str, float]:
         print(f"{name}: {run.verdict} The structure moves {100 * apart:.1f} % off the one in one piece.")
     run.save(folder / "damper_rig.h5")
     groups = {"mass and rig": ["desired.displacement", "actual.displacement"], "force": ["force"]}
-    bl.plots.time_histories(run.record.between(10, 12), groups, path=folder / "damper_rig.png")
+    bl.results.time_histories(run.record.between(10, 12), groups, path=folder / "damper_rig.png")
     return {**errors, "before": before, "after": after, "delay": process.delay, "order": process.order}
 
 

@@ -94,7 +94,7 @@ def main(out: Path) -> dict[str, float]:
 
     # 5. Look. The rack on the rig should move as on the complete structure.
     rack, wanted = run["rig.specimen.rack.v.flow"], run["reference.rack.v.flow"]
-    error = bl.assess.normalised_rms_error(wanted, rack)
+    error = bl.results.normalised_rms_error(wanted, rack)
     print(f"The rack moves as on the complete structure, to {100 * error:.2g} % rms.")
     run.plot.overview(path=out / "first_hybrid_test.png")
 

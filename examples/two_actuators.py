@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bondloop.assess import delay, normalised_rms_error
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators as paper
+from bondloop.results import delay, normalised_rms_error
 
 OPEN: dict[str, Any] = {"controller": "direct", "feedback": False}  # driven, but no force is fed back
 CASES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 
 TESTS = Path(__file__).parent
 

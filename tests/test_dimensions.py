@@ -31,18 +31,18 @@ from bondloop.control import (
     SlidingMode,
     VirtualJunction,
 )
-from bondloop.data.described import Parameter
 from bondloop.devices import BoucWen, MRDamper
+from bondloop.engine.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
 from bondloop.hybrid.arguments import expect_units_of_controller
 from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
 from bondloop.integrate import NewmarkAverage
-from bondloop.program.signals import Chirp, Sine, Step, Table
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, coulomb, dead_zone_spring
 from bondloop.rigs.imperfections import PureDelay
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.signals import Chirp, Sine, Step, Table
 from bondloop.structures import Beam, RayleighRegion, ShearBuilding, Structure
 from bondloop.transfer import Cylinder, MassSpringDamper, Process, ProcessMatrix, first_order, second_order
 

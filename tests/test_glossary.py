@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.program.quantity import Role
+from bondloop.engine.ir.quantity import Role
 
 sys.path.append(str(Path(__file__).parent))
 from public_names import ROOT, callables, reference, sections

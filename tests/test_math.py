@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop import math
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Var, evaluate
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.laws.traced import Traced, named_parts
 from bondloop.errors import ModelError
-from bondloop.program.expr import Const, Var, evaluate
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick
-from bondloop.program.traced import Traced, named_parts
 
 ONE = [
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "exp", "log",

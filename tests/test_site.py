@@ -93,13 +93,13 @@ def test_the_reference_describes_every_public_name_once():
 
 def test_constants_are_described_too():
     pages = script("reference").room_pages()
-    assert ".. py:data:: SCALES\n   :module: bondloop.assess\n\n   All thresholds" in pages["assess"]
+    assert ".. py:data:: SCALES\n   :module: bondloop.results\n\n   All thresholds" in pages["assess"]
 
 
 def test_names_in_the_list_lead_to_their_descriptions():
     reference = script("reference")
     text = reference.with_links(reference.PAGE.read_text(encoding="utf-8"))
-    assert "| {py:obj}`Finding <bondloop.assess.Finding>` |" in text
+    assert "| {py:obj}`Finding <bondloop.results.Finding>` |" in text
     assert re.findall(r"(?m)^\| `\w+` \|", text) == []
 
 

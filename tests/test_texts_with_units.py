@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import assess, control, identify, plots, records, structures, transfer
+from bondloop import control, identify, structures, transfer
+from bondloop import results as assess
+from bondloop import results as plots
+from bondloop import results as records
 from bondloop.bondgraph import C, I, Model, One, R, Se
-from bondloop.data.described import Parameter
+from bondloop.engine.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.integrate.structural import ChenRicles, simulate_structure, structure_tick
-from bondloop.program.signals import Earthquake, Jennings
+from bondloop.signals import Earthquake, Jennings
 
 sys.path.append(str(Path(__file__).parent))
 from public_names import callables
@@ -90,7 +93,9 @@ def takers_of_numbers(found):
 def test_annotations_say_that_texts_are_taken():
     excused = {name for name, _, _ in TIMES if any(re.search(pattern, name) for pattern in WITHOUT)}
     assert len(TIMES) > 250
-    assert takers_of_numbers(TIMES) - excused == set(), "take text: bondloop.data.ranges.number(..., 's')"
+    assert takers_of_numbers(TIMES) - excused == set(), (
+        "take text: bondloop.engine.data.ranges.number(..., 's')"
+    )
 
 
 def test_no_excuse_outlives_its_parameter():

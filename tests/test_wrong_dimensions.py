@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from bondloop.bondgraph import C, I, Model, One, Sf, Zero
 from bondloop.control import AdaptiveTimeSeries, Direct, LeadCompensation, OuterLoop, PolynomialPrediction
-from bondloop.data.described import Parameter
-from bondloop.data.kinds import FAMILIES
+from bondloop.engine.data.described import Parameter
+from bondloop.engine.data.kinds import FAMILIES
 from bondloop.errors import BondloopError
 from bondloop.hybrid import HybridTest
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, Sensor
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, first_order
 from bondloop.units import is_of_kind
 

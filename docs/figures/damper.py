@@ -13,8 +13,7 @@ from pathlib import Path
 from bondloop.devices import MRDamper
 from bondloop.identify import fit_specimen
 from bondloop.papers import mr_damper_building as building
-from bondloop.plots import time_histories
-from bondloop.records import Record
+from bondloop.results import Record, time_histories
 
 
 def main(folder: Path) -> None:

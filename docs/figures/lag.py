@@ -41,7 +41,7 @@ def growth(lag: float) -> float:
 
 def figure(path: str) -> None:
     """Draw the three panels."""
-    from bondloop.plots.page import COLOURS, GREY, INK, dress, finish, note, page
+    from bondloop.results.figures.layout import COLOURS, GREY, INK, dress, finish, note, page
 
     sheet = page(2.7, width=9.0)
     left, middle, right = sheet.subplots(1, 3)

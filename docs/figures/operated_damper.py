@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bondloop.engine.ir.tunable import Tunable
 from bondloop.papers import dubois_damper
-from bondloop.program.tunable import Tunable
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
 
 if TYPE_CHECKING:

@@ -47,7 +47,17 @@ def test() -> HybridTest:
 
 def figure(run: Run, path: str) -> None:
     """Draw displacements, switches and the power discrepancy, one under the other."""
-    from bondloop.plots.page import ACTUAL, COLOURS, DESIRED, ERROR, GREY, dress, finish, legend, page
+    from bondloop.results.figures.layout import (
+        ACTUAL,
+        COLOURS,
+        DESIRED,
+        ERROR,
+        GREY,
+        dress,
+        finish,
+        legend,
+        page,
+    )
 
     t = run.time
     sheet = page(5.2)

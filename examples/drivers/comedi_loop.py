@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
 from bondloop.errors import CompileError
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.machine_limits import safe_position
@@ -26,8 +26,8 @@ from bondloop.realtime.session import prepare
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bondloop.engine.ir.tick import Tick
     from bondloop.hybrid import HybridTest, Run
-    from bondloop.program.tick import Tick
     from bondloop.realtime.session import Prepared
 
 HERE = Path(__file__).parent

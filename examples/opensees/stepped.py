@@ -16,7 +16,11 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "src
 
 import frame  # noqa: E402 - found by the line above
 
-from bondloop.external import OpenSeesHalf, RemoteRig, step_by_step  # noqa: E402
+from bondloop.interop import (
+    OpenSeesHalf,
+    RemoteRig,
+    step_by_step,
+)
 
 
 def explicit() -> None:

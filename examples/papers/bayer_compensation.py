@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bayer_figures import compensation_maps
 
+from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.papers import bayer_substep as paper
 from bondloop.papers.bayer_substep import Rehearsals
-from bondloop.program.one_step import one_step
 from bondloop.rigs import Noise, Sensor, TableDrive
 from bondloop.transfer import ServoHydraulic
 

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from bondloop.papers.bayer_substep import spectrum
-from bondloop.plots.page import (
+from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,
     DASHES,

@@ -15,7 +15,7 @@ import numpy as np
 
 from bondloop.bondgraph import Model, bond
 from bondloop.papers import dasilva_beam as paper
-from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
+from bondloop.results.figures.layout import ACTUAL, DESIRED, dress, finish, heading, legend, page
 from bondloop.structures import Beam, Matrices, Structure, modal_form, modes, network_form
 
 if TYPE_CHECKING:

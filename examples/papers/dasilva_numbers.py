@@ -29,8 +29,8 @@ from bondloop.structures import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.engine import System
     from bondloop.hybrid import Run
-    from bondloop.program import System
 
 __all__ = ["numbers", "sizes", "times"]
 
@@ -155,7 +155,7 @@ def _frame(seed: int) -> Matrices:
 
 def _scaled_solve(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve A x = b with rows and columns scaled to size one first."""
-    from bondloop.program.rest import equilibrated
+    from bondloop.engine.analysis.rest import equilibrated
 
     _, rows, columns = equilibrated(np.abs(A))
     return np.asarray(columns * np.linalg.solve(rows[:, None] * A * columns, rows * b))

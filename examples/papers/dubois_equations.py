@@ -39,7 +39,7 @@ def _rig() -> dict[str, float]:
     known = identified()
     f = np.tile(known.surface.frequency, len(AMPLITUDES))
     weight = np.repeat(known.surface.amplitude / known.surface.amplitude.max(), len(known.surface.frequency))
-    from bondloop.identify.process.fit_frequency import fit_frequency
+    from bondloop.identify.process.frequency_fit import fit_frequency
 
     fifth = fit_frequency(f, known.surface.response.ravel(), "5+delay", weight=weight)
     framed = surface("standard", FRAMED.frame)[0]

@@ -16,10 +16,10 @@ import numpy as np
 from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import MODELS, PREDICTIONS, RATE
 from bondloop.papers.dubois_findings import CASES, SIZES, cases
 from bondloop.papers.dubois_identification import identified, verified
-from bondloop.plots.page import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
+from bondloop.papers.dubois_rig import MODELS, PREDICTIONS, RATE
+from bondloop.results.figures.layout import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +140,7 @@ def rms_errors(path: Path) -> Path:
 def predictors(path: Path) -> Path:
     """Draw gain and phase of both predictions, in closed form (Figure 15)."""
     from bondloop.control import PolynomialPrediction
-    from bondloop.plots import prediction
+    from bondloop.results import prediction
 
     delay = identified().fits["G1D"].process.delay
     made = {

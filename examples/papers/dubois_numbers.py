@@ -12,7 +12,10 @@ import dubois_tables
 import numpy as np
 
 from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_damper import (
+from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, lagging, test, tracking, typical
+from bondloop.papers.dubois_identification import identified, linearised, surface
+from bondloop.papers.dubois_rig import (
+    FORCE_CLOSED,
     MODELS,
     RATE,
     SECONDS,
@@ -20,11 +23,7 @@ from bondloop.papers.dubois_damper import (
     STRUCTURE,
     emulated_rig,
     specimen,
-    test,
 )
-from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, lagging, tracking, typical
-from bondloop.papers.dubois_identification import identified, linearised, surface
-from bondloop.papers.dubois_rig import FORCE_CLOSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import POWER, RATE, STRUCTURE, emulated_rig, model, specimen
 from bondloop.papers.dubois_findings import lagging, typical
 from bondloop.papers.dubois_identification import linearised, surface
-from bondloop.plots.page import (
+from bondloop.papers.dubois_rig import POWER, RATE, STRUCTURE, emulated_rig, model, specimen
+from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,
     DESIRED,
@@ -78,7 +78,7 @@ def surfaces(path: Path) -> Path:
 
 def curves(path: Path) -> Path:
     """Draw the responses of the rig with the standard damper, a line for each amplitude (Figure 4)."""
-    from bondloop.plots.identification import response_curves
+    from bondloop.results.figures.identification import response_curves
 
     found: Any = surface("standard")[0]
     response_curves(found, "m", title="Standard damper, gains of section 2.1", path=path)
@@ -180,8 +180,8 @@ def damper_loops(path: Path) -> Path:
 def _loop(amplitude: float) -> Data:
     """Return the last period of a sine on the rig, sent as it is."""
     from bondloop.identify.experiment import Experiment
-    from bondloop.program.signals import Sine
     from bondloop.rigs import mounted
+    from bondloop.signals import Sine
 
     frequency = LOOPS[0]
     data = Experiment(emulated_rig(mounted(specimen())), RATE).run(Sine(amplitude, frequency), 4 / frequency)
@@ -255,7 +255,7 @@ def interface(path: Path) -> Path:
 
 def trip(path: Path) -> Path:
     """Draw the run of the deliberately lagging controller: motion, command, switches, power."""
-    from bondloop.plots import time_histories
+    from bondloop.results import time_histories
 
     run = lagging()
     groups = {

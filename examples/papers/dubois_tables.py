@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_damper import MODELS, STANDARD, Bench
 from bondloop.papers.dubois_findings import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
 from bondloop.papers.dubois_identification import identified
+from bondloop.papers.dubois_rig import MODELS, STANDARD, Bench
 
 if TYPE_CHECKING:
     from bondloop.papers.dubois_findings import Tracking

@@ -18,14 +18,24 @@ from typing import NamedTuple
 import numpy as np
 
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
+from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.hybrid import HybridTest
 from bondloop.identify import fit_bond_graph
 from bondloop.papers import gawthrop_graphs as graphs
 from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import Rig
-from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
-from bondloop.program.one_step import one_step
+from bondloop.results.figures.layout import (
+    ACTUAL,
+    COLOURS,
+    DASHES,
+    DESIRED,
+    dress,
+    finish,
+    heading,
+    legend,
+    page,
+)
 from bondloop.rigs import LVDT, Emulated, Sensor
 from bondloop.transfer import MassSpringDamper
 

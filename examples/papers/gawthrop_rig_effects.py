@@ -14,10 +14,10 @@ import numpy as np
 
 from bondloop.bondgraph import R
 from bondloop.control import Direct
+from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import SPEED, Rig
-from bondloop.program.one_step import one_step
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.control import MCS
+from bondloop.engine.ir.quantity import Role
 from bondloop.papers import wagg_equations, wagg_passivity
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
 from bondloop.papers.gawthrop_three_mass import CUT
-from bondloop.program.quantity import Role
 from bondloop.substructure import interfaces, numerical_half
 
 if TYPE_CHECKING:

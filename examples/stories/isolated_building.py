@@ -19,7 +19,7 @@ import bondloop as bl
 from bondloop.bondgraph import Model, bond
 from bondloop.devices import FrictionPendulum
 from bondloop.papers import silva_benchmark
-from bondloop.records import read_two_columns
+from bondloop.results import read_two_columns
 from bondloop.structures import Matrices, ShearBuilding, field_form
 
 MASS, STIFFNESS, SECONDS = 60e3, 60e6, 42.0

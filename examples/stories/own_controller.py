@@ -85,7 +85,7 @@ def main(folder: Path | None = None) -> dict[str, float]:
             "what it learned": {"lead": "controller.lead"},
             "motion": {"desired": "desired.displacement", "actual": "actual.displacement"},
         }
-        bl.plots.time_histories(run.record, groups, path=folder / "own_controller.png")
+        bl.results.time_histories(run.record, groups, path=folder / "own_controller.png")
     return {"lead": lead, "before": before, "left": left, "passed": float(check.passed)}
 
 

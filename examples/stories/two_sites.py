@@ -58,7 +58,7 @@ def opensees_frame() -> Callable[[Sequence[float]], Sequence[float]]:
     ops.algorithm("Linear")
     ops.integrator("CentralDifference")
     ops.analysis("Transient")
-    return bl.external.OpenSeesHalf(ops, interface=[(2, 1)], time_step=STEP, directions=1)
+    return bl.interop.OpenSeesHalf(ops, interface=[(2, 1)], time_step=STEP, directions=1)
 
 
 def python_frame() -> Callable[[Sequence[float]], Sequence[float]]:
@@ -79,8 +79,8 @@ def python_frame() -> Callable[[Sequence[float]], Sequence[float]]:
 
 def numerical_site(address: str, frame: Callable[[Sequence[float]], Sequence[float]]) -> None:
     """Step the frame with the column on the rig at this address, and print displacements and forces."""
-    with bl.external.RemoteRig(address) as rig:
-        moved = bl.external.step_by_step(frame, rig, [0.0], STEPS)
+    with bl.interop.RemoteRig(address) as rig:
+        moved = bl.interop.step_by_step(frame, rig, [0.0], STEPS)
     print(json.dumps([[wanted[0] for wanted, _ in moved], [answer.force[0] for _, answer in moved]]))
 
 

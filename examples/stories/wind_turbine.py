@@ -102,7 +102,7 @@ def main(folder: Path | None = None) -> dict[str, float]:
             "head": {"desired": "desired.displacement", "actual": "actual.displacement"},
             "water": {"level": "rig.specimen.water.level"},
         }
-        bl.plots.time_histories(run.record, groups, path=folder / "wind_turbine.png")
+        bl.results.time_histories(run.record, groups, path=folder / "wind_turbine.png")
     return {"left": left, "water": water, "passed": float(check.passed)}
 
 

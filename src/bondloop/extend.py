@@ -4,7 +4,8 @@ The one place to import these names from: each is the very one of the room that 
 are kept (docs/releasing.md). The recipes of docs/architecture.md are written with them. A link is a file of
 C: docs/realtime-driver.md.
 
->>> from bondloop.extend import ControlLaw, Desired, Measured
+>>> from bondloop.control.control_law import ControlLaw, Desired
+>>> from bondloop.control.base import Measured
 >>> class Lead(ControlLaw):
 ...     "Commands where the specimen should be a little later."
 ...
@@ -18,42 +19,20 @@ C: docs/realtime-driver.md.
 
 from __future__ import annotations
 
-from bondloop.bondgraph import (
-    GY,
-    MC,
-    MGY,
-    MR,
-    MTF,
-    TF,
-    C,
-    Domain,
-    I,
-    Input,
-    Model,
-    Multiport,
-    One,
-    Port,
-    R,
-    Se,
-    Sf,
-    Zero,
-)
-from bondloop.compile import BACKENDS, Backend, Ends
-from bondloop.control import Compensator, ControlLaw, Controller, Design, Desired, Measured, Parameter
-from bondloop.errors import BondloopError, InputError, ModelError
-from bondloop.integrate import Discretised, Integrator
-from bondloop.integrate.structural import Motion, Restoring, Scheme, Stepped, simulate_structure
-from bondloop.program import (
-    Applied,
+from bondloop.bondgraph import Domain, Model, One, Port, Zero
+from bondloop.bondgraph.elements import GY, MC, MGY, MR, MTF, TF, C, I, Input, Multiport, R, Se, Sf
+from bondloop.control import Compensator, ControlLaw, Controller, Design, Desired, Measured
+from bondloop.devices import Imposed, OdeSpecimen
+from bondloop.engine import System
+from bondloop.engine.codegen import BACKENDS, Backend, Ends
+from bondloop.engine.data import Parameter, describable
+from bondloop.engine.ir import (
     Assign,
     Const,
-    Context,
     Expr,
     Op,
-    System,
     Update,
     Var,
-    describable,
     evaluate,
     function,
     instantiate,
@@ -61,7 +40,11 @@ from bondloop.program import (
     substitute,
     variables,
 )
-from bondloop.rigs import Imposed, OdeSpecimen, Sensor, mounted
+from bondloop.engine.passes import Applied, Context
+from bondloop.errors import BondloopError, InputError, ModelError
+from bondloop.integrate import Discretised, Integrator
+from bondloop.integrate.structural import Motion, Restoring, Scheme, Stepped, simulate_structure
+from bondloop.rigs import Sensor, mounted
 from bondloop.rigs.imperfections import Chain, Imperfection, chain
 
 __all__ = [

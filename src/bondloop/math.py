@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bondloop.program.expr import FUNCTIONS, Expr, Op, as_expr
-from bondloop.program.traced import Traced, Value, elementwise, expression
+from bondloop.engine.ir import FUNCTIONS, Expr, Op, as_expr
+from bondloop.engine.laws import Traced, Value, elementwise, expression
 
 __all__ = [
     "abs",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.assess import normalised_rms_error, vibration, vibration_frequency
+from bondloop.results import normalised_rms_error, vibration, vibration_frequency
 
 DT = 1e-3
 T = np.arange(20_000) * DT

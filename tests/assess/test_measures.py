@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop import assess
+from bondloop import results as assess
 from bondloop.errors import InputError
 
 PERIOD = 1e-3

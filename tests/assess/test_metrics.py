@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from bondloop.assess import metrics
 from bondloop.errors import InputError
-from bondloop.records import Record
+from bondloop.results import Record, metrics
 
 T = np.arange(4000) * 1e-3
 W = 2 * np.pi * 5

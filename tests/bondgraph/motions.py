@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for tableau.py
 from drawn_graphs import FAMILIES
 from tableau import Tableau
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.hybrid.simulation import Simulation
 
 SECONDS, PERIOD, TICKS = 0.4, 0.01, 20

@@ -17,7 +17,7 @@ from tableau import Tableau
 from bondloop.errors import BondloopError, SolveError
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine.system import System
 
 SLOWEST = 0.01
 """Decay, against the fastest motion, from which a motion is not followed: it would take too many steps."""

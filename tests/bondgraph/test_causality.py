@@ -8,9 +8,9 @@ import pytest
 
 from bondloop.bondgraph import GY, TF, C, I, Model, One, R, Se, Sf, Zero, bond
 from bondloop.bondgraph.passes.causality import _Assignment, assign
-from bondloop.bondgraph.passes.flatten import GY as GYRATOR
-from bondloop.bondgraph.passes.flatten import ONE, SE, SF, ZERO, flatten
-from bondloop.bondgraph.passes.flatten import TF as TRANSFORMER
+from bondloop.bondgraph.passes.flat_graph import GY as GYRATOR
+from bondloop.bondgraph.passes.flat_graph import ONE, SE, SF, ZERO, flatten
+from bondloop.bondgraph.passes.flat_graph import TF as TRANSFORMER
 from bondloop.errors import CausalityError, ModelError
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import C, Model, One, R, Se, Sf, Zero
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.errors import SolveError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 
 saturation = st.floats(-18, -6).map(lambda x: 10**x)  # A: from a red diode to a leaky rectifier
 ohms = st.floats(-2, 5).map(lambda x: 10**x)

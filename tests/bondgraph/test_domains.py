@@ -39,9 +39,9 @@ from bondloop.bondgraph import (
 )
 from bondloop.bondgraph.description import describe_model
 from bondloop.bondgraph.model import rejoin
-from bondloop.data.restoring import restore
+from bondloop.engine.data.restoring import restore
+from bondloop.engine.passes.compose import prefixed
 from bondloop.errors import InputError, ModelError
-from bondloop.program.compose import prefixed
 from bondloop.units import _dimension, multiplied
 
 

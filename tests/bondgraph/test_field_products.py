@@ -9,13 +9,13 @@ from scipy import linalg, sparse
 
 from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Sf
 from bondloop.bondgraph.passes import field_laws
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.tick import Product
+from bondloop.engine.passes.inversion import merged
 from bondloop.hybrid import Simulation
 from bondloop.integrate import RK4
-from bondloop.program.expr import Var
-from bondloop.program.inversion import merged
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
-from bondloop.program.signals import Sine
-from bondloop.program.tick import Product
+from bondloop.signals import Sine
 
 
 def definite(rng, n):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import RS, C, I, Model, One, R, Se, Zero
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.simulation import Simulation
 

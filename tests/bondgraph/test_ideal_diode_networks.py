@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import C, Diode, I, Model, One, R, Sf
-from bondloop.compile import Runner
-from bondloop.compile.policy import POLICY
+from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen.policy import POLICY
+from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError, SolveError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.signals import Sine
-from bondloop.program.tick_json import dump_tick, load_tick
+from bondloop.signals import Sine
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ideal_diode_networks import contents, network
@@ -226,7 +226,7 @@ def test_a_search_in_loops_over_many_statements_is_the_same(monkeypatch, tmp_pat
     tick = Simulation({"b": system}, excitation={"v": Sine(PEAK, 50.0)}, rate=20000.0).tick
     plain = Runner(tick, "c").run(500)
     changed = replace(POLICY, grouped_from=0, smallest_group=least)
-    monkeypatch.setattr("bondloop.compile.policy.POLICY", changed)
+    monkeypatch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
     grouped = Runner(tick, "c").run(500)
     for name, values in plain.channels.items():

@@ -9,12 +9,12 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import GY, MTF, SS, TF, C, Df, I, ICField, Integrator, Model, One, R, Se, Sf, Zero
-from bondloop.compile import Runner, compiler
+from bondloop.engine.codegen import Runner, compiler
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.time_derivative import rate_name
 from bondloop.errors import BondloopError, CausalityError, InputError, SolveError
-from bondloop.program.expr import Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick
-from bondloop.program.time_derivative import rate_name
 
 NO_SHRINKING = [Phase.explicit, Phase.reuse, Phase.generate]
 """A seed makes the whole graph: a smaller seed is no simpler graph."""

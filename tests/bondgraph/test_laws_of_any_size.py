@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import MC, C, Input, Model, One, R, Se, Zero
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.newton_iteration import LoopFunctions, newton
 from bondloop.hybrid import Simulation
-from bondloop.program.newton import LoopFunctions, newton
 
 DRAWN = settings(deadline=None, max_examples=25, phases=[Phase.generate])
 scales = st.floats(-30, 30).map(lambda k: 10.0**k)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import MTF, TF, C, I, Model, One, R, Sf
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.errors import CausalityError, InputError, ModelError
 from bondloop.hybrid.simulation import Simulation
 

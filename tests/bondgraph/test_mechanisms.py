@@ -6,7 +6,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import MGY, MTF, C, Df, Function, I, Integrator, Model, One, R, Se, Zero
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.hybrid.simulation import Simulation
 
 

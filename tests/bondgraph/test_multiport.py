@@ -33,14 +33,14 @@ from bondloop.bondgraph import (
     Sf,
     Zero,
 )
-from bondloop.compile import Runner
 from bondloop.control import VirtualJunction
-from bondloop.data.ranges import Range
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data.ranges import Range
 from bondloop.errors import BondloopError, CausalityError, InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))

@@ -14,15 +14,15 @@ from scipy.optimize import brentq
 
 from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf
 from bondloop.bondgraph.elements.potentials import gradient
-from bondloop.compile import Runner
-from bondloop.data.ranges import Range
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data.ranges import Range
+from bondloop.engine.ir.calculus import partials
+from bondloop.engine.ir.expr import Var, evaluate
+from bondloop.engine.passes.compose import with_values
+from bondloop.engine.passes.sympy_bridge import from_sympy
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.calculus import partials
-from bondloop.program.compose import with_values
-from bondloop.program.expr import Var, evaluate
-from bondloop.program.signals import Sine
-from bondloop.program.sympy_bridge import from_sympy
+from bondloop.signals import Sine
 
 sys.path.insert(0, str(Path(__file__).parent))
 from energy_models import ELASTOMER, MIC, RELAY, TRUSS, elastomer, microphone, relay, truss

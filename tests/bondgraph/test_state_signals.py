@@ -29,7 +29,7 @@ from bondloop.bondgraph import (
     Sf,
     Zero,
 )
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
 

@@ -8,9 +8,9 @@ import sympy as sp
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import Model, One, R, RField, Se
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 
 SATURATION, THERMAL = 1e-12, 0.025
 

@@ -12,10 +12,10 @@ from scipy.optimize import brentq, root
 
 from bondloop.bondgraph import CField, I, ICField, IField, Model, Multiport, One, R, RField, Se, Sf
 from bondloop.bondgraph.passes.relation_laws import largest_pairing
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.errors import ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 
 DRAWN = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}

@@ -23,7 +23,7 @@ def test_every_question_is_answered(bondloop):
 
 def test_no_compiler_is_said_with_what_to_do(bondloop, monkeypatch):
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("bondloop.compile.compiler", lambda: None)
+    monkeypatch.setattr("bondloop.engine.codegen.compiler", lambda: None)
     found = bondloop("doctor")
     assert found.exit_code == 0  # tests run in Python
     assert "bondloop[zig]" in found.stdout

@@ -15,7 +15,7 @@ from bondloop.bondgraph import C, Model, Sf
 from bondloop.control import VirtualJunction
 from bondloop.hybrid import HybridTest
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper
 

@@ -10,8 +10,8 @@ import pytest
 
 from bondloop.cli.laboratory.realtime import run_file
 from bondloop.errors import InputError
-from bondloop.external import RemoteRig
 from bondloop.hybrid import Run
+from bondloop.interop import RemoteRig
 
 ROOT = Path(__file__).parents[2]
 COLUMN = str(ROOT / "examples" / "opensees" / "column.py")

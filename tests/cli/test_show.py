@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bondloop import papers
-from bondloop.program.quantity import Meaning, Role
-from bondloop.records import Record
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.results import Record
 from bondloop.transfer.process import Process, first_order
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))  # for recorders.py

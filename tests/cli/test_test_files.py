@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bondloop import papers
-from bondloop.description import read
+from bondloop.files import read
 from bondloop.hybrid import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop-two-actuators.toml"

@@ -2,7 +2,7 @@
 
 import shutil
 
-from bondloop.compile.toolchain import Compiler, zig
+from bondloop.engine.codegen.toolchain import Compiler, zig
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror")
 

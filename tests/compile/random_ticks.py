@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import FUNCTIONS, Const, Op, Var, function, select
-from bondloop.program.factored import Factored
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import FUNCTIONS, Const, Op, Var, function, select
+from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 NOISE = ("normal", "uniform")
 UNARY = [n for n in FUNCTIONS if n not in ("atan2", "fmin", "fmax", *NOISE)]

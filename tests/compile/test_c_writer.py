@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner, compiler, write_c
+from bondloop.engine.codegen import Runner, compiler, write_c
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import Const, Op, Var, function
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Product, Repeat, Tick, Update
 from bondloop.errors import InputError, ModelError
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Const, Op, Var, function
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 BACKENDS = ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))]
 

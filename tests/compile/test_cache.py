@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from bondloop.compile.cache import NOTE, intact, keep, private, trimmed
-from bondloop.compile.toolchain import build, build_program, compiler, load
+from bondloop.engine.codegen.cache import NOTE, intact, keep, private, trimmed
+from bondloop.engine.codegen.toolchain import build, build_program, compiler, load
 from bondloop.errors import CompileError
 
 ANSWER = 'int demo_run(void);\n__attribute__((visibility("default"))) int demo_run(void) { return %d; }\n'

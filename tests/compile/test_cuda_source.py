@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile.batch import Batch
-from bondloop.compile.cuda import gpu_obstacle, write_cuda
-from bondloop.compile.plan import WORST, Plan
+from bondloop.engine.codegen.batch import Batch
+from bondloop.engine.codegen.cuda import gpu_obstacle, write_cuda
+from bondloop.engine.codegen.plan import WORST, Plan
 from bondloop.errors import CompileError
 from bondloop.papers import wagg_three_mass
 from bondloop.studies.named_measures import named_measure

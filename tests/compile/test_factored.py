@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from bondloop.compile import Runner, write_c
-from bondloop.compile.c_writer import write_c_apart
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner, write_c
+from bondloop.engine.codegen.c_writer import write_c_apart
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var, evaluate
+from bondloop.engine.ir.factored import Factored, SingularError, dissected, worth_factors
+from bondloop.engine.ir.matrix_rows import SolvedMatrix
+from bondloop.engine.ir.tick import Channel, Product, Tick, Update
+from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError
 from bondloop.hybrid.simulation import Simulation
-from bondloop.program.expr import Var, evaluate
-from bondloop.program.factored import Factored, dissected, worth_factors
-from bondloop.program.matrix_rows import SolvedMatrix
-from bondloop.program.one_step import one_step
-from bondloop.program.solving import SingularError
-from bondloop.program.tick import Channel, Product, Tick, Update
-from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.structures import Beam, Structure, field_form, network_form
 
 

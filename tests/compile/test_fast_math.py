@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.compile import Runner, write_c
-from bondloop.compile.c_lanes import write_lanes
-from bondloop.compile.c_text import REFUSAL
-from bondloop.compile.toolchain import build, compiler, own_flags
+from bondloop.engine.codegen import Runner, write_c
+from bondloop.engine.codegen.c_lanes import write_lanes
+from bondloop.engine.codegen.c_text import REFUSAL
+from bondloop.engine.codegen.toolchain import build, compiler, own_flags
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import CompileError
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick, Update
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compilers_here import COMPILERS

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import Runner, write_c
-from bondloop.compile.library import CBackend
-from bondloop.compile.policy import POLICY
-from bondloop.compile.py_writer import PythonBackend
-from bondloop.compile.toolchain import compiler
-from bondloop.program.expr import Const, Op, Var, function, select, substitute
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
+from bondloop.engine.codegen import Runner, write_c
+from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.policy import POLICY
+from bondloop.engine.codegen.py_writer import PythonBackend
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Const, Op, Var, function, select, substitute
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_ticks import ticks
@@ -37,7 +37,7 @@ def sizes(many, least):
     """Other sizes from which on statements are put together."""
     with pytest.MonkeyPatch.context() as patch:
         changed = replace(POLICY, grouped_from=many, smallest_group=least)
-        patch.setattr("bondloop.compile.policy.POLICY", changed)
+        patch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
         yield
 
 

@@ -64,7 +64,7 @@ def test_no_compiler_outlives_python(tmp_path, name, how):
     """The compiler waits for an included file that never comes: a pipe that nobody writes to."""
     os.mkfifo(tmp_path / "never.h")
     source = f'#include "{tmp_path}/never.h"\n'
-    code = f"from bondloop.compile.toolchain import *; build({source!r}, 'demo', compiler())"
+    code = f"from bondloop.engine.codegen.toolchain import *; build({source!r}, 'demo', compiler())"
     environment = {**os.environ, "CC": COMPILERS[name].command[0], "BONDLOOP_CACHE": str(tmp_path / "cache")}
     with subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL, start_new_session=True

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bondloop.compile import Runner, compiler, write_c
-from bondloop.compile.c_products import bands
-from bondloop.compile.plan import sparse as few
-from bondloop.program.expr import Const, Var
-from bondloop.program.tick import Channel, Product, Tick, Update
+from bondloop.engine.codegen import Runner, compiler, write_c
+from bondloop.engine.codegen.c_products import bands
+from bondloop.engine.codegen.plan import sparse as few
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Product, Tick, Update
 
 BACKENDS = ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))]
 RNG = np.random.default_rng(7)

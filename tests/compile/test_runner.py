@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from bondloop.compile import BACKENDS, Runner, compiler
+from bondloop.engine.codegen import BACKENDS, Runner, compiler
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Tick, Update
 from bondloop.errors import InputError
-from bondloop.program.expr import Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Tick, Update
 
 pytestmark = pytest.mark.parametrize(
     "backend",

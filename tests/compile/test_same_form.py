@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import Runner, write_c
-from bondloop.compile.runner import same_form
 from bondloop.control import AdaptiveModelBased, LeadCompensation, OuterLoop, PolynomialPrediction
 from bondloop.control.base import Measured
+from bondloop.engine.codegen import Runner, write_c
+from bondloop.engine.codegen.runner import same_form
+from bondloop.engine.ir.expr import Var, function, select
+from bondloop.engine.ir.tick import Channel, Tick, Update
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Var, function, select
-from bondloop.program.tick import Channel, Tick, Update
 
 PERIOD = 1e-3
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bondloop.cli.settings import find_test
-from bondloop.compile import Runner, toolchain
-from bondloop.compile.toolchain import build, cache_folder, compiler, load
+from bondloop.engine.codegen import Runner, toolchain
+from bondloop.engine.codegen.toolchain import build, cache_folder, compiler, load
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import CompileError
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick, Update
 
 SOURCE = 'int demo_run(void);\n__attribute__((visibility("default"))) int demo_run(void) { return 42; }\n'
 
@@ -50,7 +50,7 @@ def test_a_damaged_library_is_built_anew(damage):
 
 
 def test_processes_build_the_same_library_at_once(folder):
-    code = f"from bondloop.compile.toolchain import *; print(load({SOURCE!r}, 'demo', compiler()).demo_run())"
+    code = f"from bondloop.engine.codegen.toolchain import *; print(load({SOURCE!r}, 'demo', compiler()).demo_run())"
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)]
     assert [p.communicate()[0].split() for p in processes] == [[b"42"]] * 3
     assert len(list(folder.iterdir())) == 2  # it and its note

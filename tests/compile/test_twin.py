@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import BACKENDS
-from bondloop.compile.library import CBackend
-from bondloop.compile.plan import Plan
-from bondloop.compile.py_writer import PythonBackend
-from bondloop.compile.toolchain import compiler, zig
+from bondloop.engine.codegen import BACKENDS
+from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.plan import Plan
+from bondloop.engine.codegen.py_writer import PythonBackend
+from bondloop.engine.codegen.toolchain import compiler, zig
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_ticks import ticks

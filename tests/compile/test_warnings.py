@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from bondloop import papers
-from bondloop.compile.c_writer import write_c
+from bondloop.engine.codegen.c_writer import write_c
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))

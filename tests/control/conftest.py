@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from bondloop.compile.runner import Runner
 from bondloop.control.base import Measured
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Tick, Update
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Tick, Update
+from bondloop.engine.passes.block import Context
 
 
 def _tick(applied, inputs, period, count, more=(), states=None):

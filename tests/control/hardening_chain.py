@@ -5,8 +5,8 @@ import math
 from bondloop.bondgraph import C
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 __all__ = ["CHOSEN", "TRUE", "a_test"]

@@ -6,12 +6,12 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
-from bondloop.compile import Runner
 from bondloop.control import ControlLaw, Measured, Parameter
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 
 
 class PIWithLead(ControlLaw):

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
@@ -20,13 +19,14 @@ from bondloop.control import (
 )
 from bondloop.control.blocks.bounds import motion_gate
 from bondloop.control.feedforward.inverse_model import inverse_series
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark
 from bondloop.papers.silva_benchmark import lag
 from bondloop.papers.silva_plant import Entry
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
 from bondloop.transfer import Process, first_order, second_order
 
 SERIES = (AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
 from bondloop.control import AdaptiveModelBased, AdaptiveTimeSeries, ConditionalTimeSeries, Direct
 from bondloop.control.blocks.least_squares import MovingWindow, solve_symmetric
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
 from bondloop.transfer import Process, first_order, second_order
 
 PERIOD = 0.001

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import C
-from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
@@ -32,15 +31,16 @@ from bondloop.control import (
     SmithPredictor,
     TwoStageAdaptive,
 )
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.signals import Sine
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, Process, second_order
 
 ALL = [

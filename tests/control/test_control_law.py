@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.signal import bilinear, lfilter
 
 import bondloop as bl
-from bondloop.compile import Runner
 from bondloop.control import ControlLaw, Desired, Measured
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.passes.block import Context
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.math import clip, exp, maximum, sin, tanh, where
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
 
 sys.path.insert(0, str(Path(__file__).parent))  # for laws.py
 

@@ -6,21 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import CField, I, Model, One, Port, RField, Se
-from bondloop.compile import Runner
-from bondloop.control import (
-    AdaptiveCoupledInverse,
-    CoupledInverse,
-    LeadCompensation,
-    PerActuator,
-)
+from bondloop.control import AdaptiveCoupledInverse, CoupledInverse, LeadCompensation, PerActuator
 from bondloop.control.base import Measured
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.signals import Chirp, Sine
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Emulated
+from bondloop.signals import Chirp, Sine
 from bondloop.transfer import Process, ProcessMatrix, first_order, second_order
 
 PERIOD = 1e-3

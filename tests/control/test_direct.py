@@ -10,8 +10,8 @@ from bondloop.control import Direct
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import signal
 
 from bondloop.control import InverseModel, PolynomialPrediction
-from bondloop.control.feedforward.inverse_model import Process
 from bondloop.errors import InputError, SolveError
 from bondloop.transfer import first_order, second_order
+from bondloop.transfer.process import Process
 
 G1 = first_order(0.9, 0.012)
 G2 = second_order(1.1, 15.0, 0.6)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bondloop.engine.ir.system_data import Interface, Program
+from bondloop.engine.passes.inversion import invert
+from bondloop.engine.system import System, system_from_matrices
 from bondloop.errors import SolveError
-from bondloop.program.inversion import invert
-from bondloop.program.system import System, system_from_matrices
-from bondloop.program.system_data import Interface, Program
 
 A = np.array([[-1.0, 2.0, 0.5], [-3.0, -2.0, 0.0], [0.3, 0.0, -4.0]])
 B = np.array([[1.0, 0.4], [0.5, -2.0], [0.7, 0.1]])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from bondloop.compile.runner import Runner
 from bondloop.control import LeadCompensation
 from bondloop.control.blocks.filters import rational, state_variable_filter
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 
 
 def run(block, values, period=0.001, backend="c"):

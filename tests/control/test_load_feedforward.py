@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import SS, Model, bond
-from bondloop.compile.runner import Runner
 from bondloop.control import AdaptivePrediction, Compensator, InverseModel, LoadFeedforward, Measured
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick
 from bondloop.transfer import SerialPID, ServoHydraulic, first_order
 
 INNER = InverseModel(first_order(1.0, 0.004))

@@ -9,13 +9,13 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from bondloop.bondgraph import C
 from bondloop.control import MCS
+from bondloop.engine.analysis import positive_realness
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.program import positive_realness
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, Noise, Sensor
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 RATE = 1000.0

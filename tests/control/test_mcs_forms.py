@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_lyapunov
 
-from bondloop import description
+from bondloop import files as description
 from bondloop.bondgraph import C
 from bondloop.control import MCS, DiscreteMCS
+from bondloop.engine.analysis import positive_realness
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.program import positive_realness
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.substructure import numerical_half, reference_model
 from bondloop.transfer import MassSpringDamper
 

@@ -13,8 +13,8 @@ from bondloop.control import (
     LoopShaping,
 )
 from bondloop.hybrid import Extrapolation, HybridTest
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import first_order, second_order
 
 BELIEF, TRUTH = first_order(1.0, 0.012), second_order(0.95, 15.0, 0.8)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import bondloop as bl
+from bondloop.check.running_loop import RunningLoop
 from bondloop.control import ControlLaw, PythonControl
 from bondloop.errors import BondloopError, CompileError, InputError
-from bondloop.hybrid.running_loop import RunningLoop
 
 sys.path.insert(0, str(Path(__file__).parent))  # for laws.py
 

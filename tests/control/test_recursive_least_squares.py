@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile.runner import Runner
 from bondloop.control import RecursiveLeastSquares
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
 
 PERIOD = 0.01
 

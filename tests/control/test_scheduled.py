@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptivePrediction,
     Compensator,
@@ -17,14 +16,15 @@ from bondloop.control import (
     PythonControl,
     Scheduled,
 )
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.signals import Sine
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, first_order, second_order
 
 FREE, LOADED = InverseModel(first_order(1.0, 0.003)), InverseModel(second_order(0.95, 20.0, 0.7))

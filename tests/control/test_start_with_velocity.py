@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, I, Model, One, R
-from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
@@ -16,11 +15,12 @@ from bondloop.control import (
     PolynomialPrediction,
     Scheduled,
 )
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.hybrid import HybridTest
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Emulated
 from bondloop.transfer import Process, first_order, second_order
 

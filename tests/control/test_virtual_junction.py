@@ -9,13 +9,13 @@ import sympy as sp
 import control as ct
 from bondloop.bondgraph import TF, C, Df, I, Model, MSf, One, Port, R, Se, Sf, Zero
 from bondloop.control import VirtualJunction
+from bondloop.engine.system import system_from_matrices
 from bondloop.errors import BondloopError, InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.program.signals import Sine
-from bondloop.program.system import system_from_matrices
 from bondloop.rigs import Emulated, coulomb
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, transfer_system
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "realtime"))  # for two_halves.py
 
@@ -60,7 +60,8 @@ class Near:
 
     def __init__(self, **settings):
         from bondloop.dashboard import Settings
-        from bondloop.dashboard.server import listening, server_of
+        from bondloop.dashboard.access import listening
+        from bondloop.dashboard.server import server_of
 
         self._ending = contextlib.ExitStack()
         listener = self._ending.enter_context(listening("127.0.0.1", 0))

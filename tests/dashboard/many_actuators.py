@@ -5,10 +5,10 @@ from contextlib import contextmanager
 import numpy as np
 from two_halves import LoopOptions
 
-from bondloop.program.expr import Var, function
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick, Update
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.realtime import Console, LoopProcess
 from bondloop.realtime.programs.build import build_pair
 

@@ -2,12 +2,12 @@
 
 from bondloop.bondgraph import C, Model, Sf
 from bondloop.control import Direct
+from bondloop.engine.ir.tunable import Tunable
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.program.signals import Sine
-from bondloop.program.tunable import Tunable
 from bondloop.rigs import Emulated
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 SECONDS = 600.0

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bondloop.dashboard.bars import OVERFLOWING, Bars
-from bondloop.hybrid.channel_bounds import DIVERGED
 from bondloop.realtime.telemetry.snapshot import ShownChannel
+from bondloop.rehearsal.channel_bounds import DIVERGED
 
 
 def channel(name, role, kind, limit=None):

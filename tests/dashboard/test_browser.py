@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bondloop.dashboard import Subject
-from bondloop.records import Record
+from bondloop.results import Record
 
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import talking

@@ -19,11 +19,11 @@ from bondloop.dashboard.frames import PLANE, STRIP, unpacked
 from bondloop.dashboard.replay import run_files
 from bondloop.dashboard.replay.run_table import RunTable
 from bondloop.dashboard.settings import Settings, Subject
+from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.errors import InputError
-from bondloop.measurements import reader_process
-from bondloop.measurements.policy import Limits
-from bondloop.program.quantity import Meaning, Role
-from bondloop.records import Record
+from bondloop.readers import reader_process
+from bondloop.readers.policy import Limits
+from bondloop.results import Record
 
 RATE, COUNT, SPIKE = 1000.0, 12_345, 7_001
 

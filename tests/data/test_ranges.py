@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import MC, TF, C, Function, I, IField, Input, Model, One, R, Se, bond
-from bondloop.data.ranges import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Range
+from bondloop.engine.data.ranges import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Range
+from bondloop.engine.passes.compose import connect, prefixed, with_values
 from bondloop.errors import InputError
-from bondloop.program.compose import connect, prefixed, with_values
 
 BOUND = st.none() | st.floats(-10, 10)
 

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import bondloop as bl
-from bondloop import description, papers
+from bondloop import files as description
+from bondloop import papers
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
-from bondloop.program.tick_json import dump_tick
+from bondloop.engine.ir.tick_json import dump_tick
 
 READY_MADE = [entry for entry in papers.entries() if entry.kind != "model"]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"

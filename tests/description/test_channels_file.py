@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bondloop.data.toml_files import parsed
-from bondloop.description import channels_schema, read_channels, read_channels_text
+from bondloop.engine.data.toml_files import parsed
 from bondloop.errors import BondloopError, InputError
+from bondloop.files import channels_schema, read_channels, read_channels_text
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime.channels.sheet import sheet_html, sheet_text
 from bondloop.safety import Interlock, Limits

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop import description, papers
-from bondloop.data.restoring import restore
-from bondloop.data.toml_text import toml_text
+from bondloop import files as description
+from bondloop import papers
+from bondloop.engine.data.restoring import restore
+from bondloop.engine.data.toml_writing import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bondloop import description
+from bondloop import files as description
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import FaultsError, InputError
 from bondloop.hybrid import HybridTest

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-FIRST = "from bondloop.data.kinds import FAMILIES, import_all_kinds\n"
+FIRST = "from bondloop.engine.data.kinds import FAMILIES, import_all_kinds\n"
 
 
 @pytest.mark.parametrize(

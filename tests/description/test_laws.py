@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import bondloop as bl
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import BondloopError, InputError
-from bondloop.program.tick_json import dump_tick
 
 PYTHON = '''
 """My own controller and specimen."""

@@ -12,12 +12,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from bondloop import description, papers
+from bondloop import files as description
+from bondloop import papers
 from bondloop.control import Compensator, Direct
-from bondloop.description.recorded import recorded_test
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
+from bondloop.files.recorded import recorded_test
 from bondloop.hybrid import Run, rerun
-from bondloop.program.tick_json import dump_tick
 from bondloop.rigs import OdeSpecimen
 
 LAW = """
@@ -130,10 +131,10 @@ class Mine(ControlLaw):
     def step(self, desired, measured):
         return desired.displacement
 test = bl.papers.find("gawthrop-three-mass").load().test().replaced(controller=Mine())
-print(bl.description.load_text(test.to_toml()).test == test)
+print(bl.files.load_text(test.to_toml()).test == test)
 """
 
-EARLY = """bl.description.load_text('controller = "script.py:Mine"')"""
+EARLY = """bl.files.load_text('controller = "script.py:Mine"')"""
 
 
 @pytest.mark.parametrize("command", [["script.py"], ["-c", "import script"]])

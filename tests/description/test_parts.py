@@ -31,13 +31,13 @@ from bondloop.bondgraph import (
     Sf,
     Stop,
     Switch,
-    Zero,
-)  # fmt: skip
-from bondloop.data.kinds import FAMILIES, complete, plain, same
-from bondloop.data.ranges import Range
-from bondloop.data.restoring import restore
+    Zero,  # fmt: skip
+)
+from bondloop.engine.data.kinds import FAMILIES, complete, plain, same
+from bondloop.engine.data.ranges import Range
+from bondloop.engine.data.restoring import restore
+from bondloop.engine.system import system_from_matrices
 from bondloop.errors import InputError
-from bondloop.program.system import system_from_matrices
 
 PARTS = [
     One(),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import bondloop as bl
-from bondloop import description
+from bondloop import files as description
 from bondloop.bondgraph import C
-from bondloop.data.kinds import complete
-from bondloop.data.restoring import restore
+from bondloop.engine.data.kinds import complete
+from bondloop.engine.data.restoring import restore
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.rigs import LoadCell

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import description, papers
+from bondloop import files as description
+from bondloop import papers
 from bondloop.bondgraph import I, One
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
-from bondloop.program.tick_json import dump_tick
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 

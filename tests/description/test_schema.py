@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop import description
+from bondloop import files as description
 from bondloop.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py

@@ -6,11 +6,11 @@ import random
 import pytest
 
 import bondloop as bl
-from bondloop import description
+from bondloop import files as description
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.identify import read_data
-from bondloop.records import Record
+from bondloop.results import Record
 from bondloop.structures import read_matrices
 from bondloop.transfer import Process
 

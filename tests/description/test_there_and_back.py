@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import bondloop as bl
-from bondloop import description, papers
+from bondloop import files as description
+from bondloop import papers
 from bondloop.bondgraph import C, Model, One, bond
-from bondloop.data.restoring import restore
+from bondloop.engine.data.restoring import restore
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
-from bondloop.program.tick_json import dump_tick
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))  # for drawn_tests.py, drawn_stepped.py

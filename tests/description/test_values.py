@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from bondloop import description as room
-from bondloop.data.described import Parameter
-from bondloop.data.hints import types_of, wanted
-from bondloop.data.kinds import FAMILIES, complete
-from bondloop.data.restoring import Reader, restore
+from bondloop import files as room
+from bondloop.engine.data.described import Parameter
+from bondloop.engine.data.hints import types_of, wanted
+from bondloop.engine.data.kinds import FAMILIES, complete
+from bondloop.engine.data.restoring import Reader, restore
 from bondloop.errors import BondloopError
 
 NEEDED = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.description import read_channels
-from bondloop.description.zeroing import set_zero, undo_zero, zero_in_unit
 from bondloop.errors import InputError
+from bondloop.files import read_channels
+from bondloop.files.zeroing import set_zero, undo_zero, zero_in_unit
 
 TEXT = """# The lab
 [[channel]]  # first

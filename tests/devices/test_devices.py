@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_devices.py
 
 from drawn_devices import ALL, along, drawn, walk
 
-from bondloop.compile import compiler
 from bondloop.devices import (
     Bilinear,
     Device,
@@ -26,6 +25,7 @@ from bondloop.devices import (
     MRDamper,
     WireRope,
 )
+from bondloop.engine.codegen import compiler
 from bondloop.errors import BondloopError, InputError, SolveError
 from bondloop.rigs import mounted
 

@@ -12,7 +12,6 @@ from braced import MASSES, STIFFNESSES, machine, two_storeys
 
 import bondloop as bl
 from bondloop.bondgraph import Df, Function, I, Model, One, Se, Stop
-from bondloop.compile import compiler
 from bondloop.devices import (
     BaberNoori,
     Bilinear,
@@ -20,6 +19,7 @@ from bondloop.devices import (
     RambergOsgood,
     TripleFrictionPendulum,
 )
+from bondloop.engine.codegen import compiler
 from bondloop.errors import InputError, ModelError
 from bondloop.rigs import OdeSpecimen, mounted
 from bondloop.structures import field_form, network_form

@@ -13,12 +13,11 @@ from drawn_devices import ALL
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
-from bondloop.compile import compiler
-from bondloop.description import load
+from bondloop.check.running_loop import RunningLoop, coupled
 from bondloop.devices import Bilinear, GiuffreMenegottoPinto, RambergOsgood
+from bondloop.engine.codegen import compiler
 from bondloop.errors import InputError
-from bondloop.hybrid.check import coupled
-from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.files import load
 from bondloop.math import sqrt, where
 from bondloop.rigs import mounted
 

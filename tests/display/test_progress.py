@@ -6,9 +6,9 @@ import threading
 import pytest
 
 import bondloop as bl
+from bondloop.check.checking import check
 from bondloop.display import at_work, progress, silent, telling
 from bondloop.display.policy import Display
-from bondloop.hybrid.check import check
 from bondloop.papers.silva_comparison import compare
 
 
@@ -110,7 +110,7 @@ def test_a_terminal_has_a_bar(capsys):
         bl.studies.sample, bl.studies.sensitivity, bl.studies.tune_over, bl.report.write_report,
         bl.tuning.recommend, compare, bl.bondgraph.Model.compile, bl.report.write_play, bl.rerun,
         bl.structures.pushover,
-        bl.program.System.simulate,
+        bl.engine.System.simulate,
     ],
 )  # fmt: skip
 def test_long_calls_tell(function):

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.assess import Metrics
 from bondloop.display import brief
 from bondloop.display.figure import Figure
 from bondloop.display.policy import DISPLAY
 from bondloop.hybrid import Run
-from bondloop.records import Record
+from bondloop.results import Metrics, Record
 from bondloop.studies import Axis, Study
 from bondloop.transfer import Process
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bondloop as bl
-from bondloop.external import FollowingRig, RehearsedRig, Server
+from bondloop.interop import FollowingRig, RehearsedRig, Server
 
 sys.path.insert(0, str(Path(__file__).parent))  # for column_on_rig.py
 

@@ -6,7 +6,7 @@ from column_on_rig import column_test
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError
 from bondloop.substructure import ExternalHalf
 
@@ -65,7 +65,7 @@ def test_several_interfaces_have_a_target_each() -> None:
 
 
 def test_it_stands_in_test_files(tmp_path) -> None:
-    from bondloop.description import load, to_toml
+    from bondloop.files import load, to_toml
 
     to_toml(TEST, tmp_path / "test.toml")
     again = load(tmp_path / "test.toml")

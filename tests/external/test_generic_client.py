@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.external import RehearsedRig
-from bondloop.external.generic_client import Action, GenericClientSession, Sizes
-from bondloop.external.protocol import MOST_DATA
+from bondloop.interop import RehearsedRig
+from bondloop.interop.generic_client import Action, GenericClientSession, Sizes
+from bondloop.interop.protocol import MOST_DATA
 
 GOOD = (1, 1, 1, 0, 1, 0, 0, 0, 1, 0, 256)
 """What OpenSees sends for one degree of freedom."""

@@ -9,7 +9,9 @@ from column_on_rig import COLUMN, column_test
 
 import bondloop as bl
 from bondloop.errors import InputError
-from bondloop.external import (
+from bondloop.hybrid import Run
+from bondloop.integrate.structural import CentralDifference
+from bondloop.interop import (
     RehearsedRig,
     RemoteRig,
     RigFaultError,
@@ -18,10 +20,8 @@ from bondloop.external import (
     serve_on_the_clock,
     serve_rehearsed,
 )
-from bondloop.external.clocked_rig import ClockedRig
-from bondloop.external.following_rig import first_stiffness
-from bondloop.hybrid import Run
-from bondloop.integrate.structural import CentralDifference
+from bondloop.interop.clocked_rig import ClockedRig
+from bondloop.interop.following_rig import first_stiffness
 from bondloop.papers import gawthrop_three_mass
 from bondloop.realtime.session import prepare
 from bondloop.structures import Matrices

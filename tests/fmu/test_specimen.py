@@ -6,11 +6,11 @@ from test_foreign import halves, hybrid
 
 import bondloop as bl
 from bondloop.bondgraph import C, Model, One, Port, R
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.quantity import Quantity
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.fmu import write_tick_fmu
-from bondloop.program.expr import Var
-from bondloop.program.quantity import Quantity
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Emulated, FmuSpecimen, mounted
 
 STIFFNESS, DAMPING = 400.0, 8.0

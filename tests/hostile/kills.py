@@ -116,7 +116,7 @@ def _harm(
         seen.update(_children(supervisor.pid))
         time.sleep(0.01)
     if victim == MEMORY:
-        from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
+        from bondloop.realtime.stop_requests import FOLDER, PREFIX
 
         for path in FOLDER.glob(f"{PREFIX}{supervisor.pid}-*"):
             os.truncate(path, 0)
@@ -145,8 +145,8 @@ def _wait_for_all(supervisor: subprocess.Popen, seen: dict[int, str], outcome: O
 
 def _look_around(pid: int, victim: str, temporary: Path, out: Path, outcome: Outcome) -> None:
     from bondloop.errors import BondloopError
-    from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
-    from bondloop.records import Record
+    from bondloop.realtime.stop_requests import FOLDER, PREFIX
+    from bondloop.results import Record
 
     left = [p.name for p in FOLDER.glob(f"{PREFIX}*{pid}*")]
     if left and victim not in ("supervisor", MEMORY):  # a killed one cannot tidy up; the next run does

@@ -124,14 +124,14 @@ def _run() -> Any:
 
 
 def _read_run(path: Path) -> Any:
-    from bondloop.hybrid.run import Run
+    from bondloop.rehearsal.run import Run
 
     run = Run.load(path)
     return run.record.description, str(run)
 
 
 def _repeat(path: Path) -> Any:
-    from bondloop.hybrid.run import rerun
+    from bondloop.rehearsal.run import rerun
 
     return rerun(path, backend="numpy")
 
@@ -141,7 +141,7 @@ def _write_table(path: Path) -> None:
 
 
 def _read_table(path: Path) -> Any:
-    from bondloop.records import Record
+    from bondloop.results import Record
 
     return Record.from_csv(path)
 
@@ -190,7 +190,7 @@ def _read_contents(path: Path) -> Any:
 
 
 def _read_excitation(path: Path) -> Any:
-    from bondloop.program.signals import Table
+    from bondloop.signals import Table
 
     return Table.from_file(path)
 
@@ -202,7 +202,7 @@ def _at2(path: Path) -> None:
 
 
 def _read_at2(path: Path) -> Any:
-    from bondloop.records import read_at2
+    from bondloop.results import read_at2
 
     return read_at2(path)
 
@@ -238,13 +238,13 @@ def _motion_csv(path: Path) -> None:
 
 
 def _read_motion_csv(path: Path) -> Any:
-    from bondloop.records import read_ground_motion
+    from bondloop.results import read_ground_motion
 
     return read_ground_motion(path, channel="NS").corrected("high-pass", 1.0).spectrum([0.1, 1.0])
 
 
 def _read_any_motion(path: Path) -> Any:
-    from bondloop.records import read_ground_motion
+    from bondloop.results import read_ground_motion
 
     motion = read_ground_motion(path).corrected("linear")
     return motion.displacement()(motion.time), motion.arias_intensity, motion.significant_duration()
@@ -259,7 +259,7 @@ def _motion_mat(path: Path) -> None:
 
 
 def _read_motion(path: Path) -> Any:
-    from bondloop.records import read_matlab_motion
+    from bondloop.results import read_matlab_motion
 
     return read_matlab_motion(path)
 
@@ -271,7 +271,7 @@ def _toml(path: Path) -> None:
 
 
 def _read_toml(path: Path) -> Any:
-    from bondloop.description import load
+    from bondloop.files import load
 
     return load(path).tick
 
@@ -431,7 +431,7 @@ def child(first: int, count: int, only: str | None) -> None:
 
 def library(seed: int, only: str | None) -> str:
     """Whether it was the HDF5 library that crashed or hung: then a process of its own refuses the file."""
-    from bondloop.records import Record
+    from bondloop.results import Record
 
     kind, content, _ = mutated(seed, only)
     if KINDS[kind].ending != ".h5":

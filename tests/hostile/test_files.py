@@ -15,11 +15,11 @@ from scipy import io, sparse
 
 from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid.repeating import repetition_of
-from bondloop.hybrid.run import rerun
-from bondloop.measurements import reader_process
-from bondloop.measurements.policy import Limits
-from bondloop.records import Record
+from bondloop.readers import reader_process
+from bondloop.readers.policy import Limits
+from bondloop.rehearsal.repeating import repetition_of
+from bondloop.rehearsal.run import rerun
+from bondloop.results import Record
 from bondloop.structures import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
@@ -302,7 +302,7 @@ def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
     # Patience by the clock: others may take the processor.
     monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
-    lines = ("import bondloop.records.isolated as it", "def read_content(*_):", "    while True: pass")
+    lines = ("import bondloop.results.isolated as it", "def read_content(*_):", "    while True: pass")
     first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_content = read_content")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):
         Record.load(path, isolated=True)

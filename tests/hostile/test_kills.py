@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 
 sys.path.insert(0, str(Path(__file__).parent))  # for kills.py
 

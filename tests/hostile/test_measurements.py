@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.measurements import read_measurements, reader_process
-from bondloop.measurements.policy import LIMITS, Limits
-from bondloop.records import Record
+from bondloop.readers import read_measurements, reader_process
+from bondloop.readers.policy import LIMITS, Limits
+from bondloop.results import Record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))  # for recorders.py
 

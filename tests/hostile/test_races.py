@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
 from bondloop.errors import CompileError
 
 if sys.platform != "linux" or compiler() is None:

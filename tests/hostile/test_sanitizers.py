@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
 from bondloop.errors import CompileError, InputError
 
 if sys.platform != "linux" or compiler() is None:

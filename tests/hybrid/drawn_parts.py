@@ -4,12 +4,11 @@ import itertools
 import math
 from typing import Any
 
-from bondloop import control, rigs, safety, transfer
+from bondloop import control, rigs, safety, signals, transfer
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Sf, Zero, bond
+from bondloop.engine.system import system_from_matrices
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
-from bondloop.program import signals
-from bondloop.program.system import system_from_matrices
 from bondloop.structures import ShearBuilding, field_form, modal_form, modes
 
 __all__ = ["build"]

@@ -13,13 +13,12 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_parts.py and drawn_t
 from drawn_parts import Between, Loose
 from drawn_tests import Choices, Drawn
 
-from bondloop import rigs
+from bondloop import rigs, signals
 from bondloop.bondgraph import C, Clutch, Model, One, Port, R, Zero
 from bondloop.errors import BondloopError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import SCHEMES
-from bondloop.program import signals
 from bondloop.rigs.imperfections import GainError, LowPass, Noise, PureDelay, Quantisation, Saturation
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, ShearBuilding

@@ -23,17 +23,17 @@ from bondloop.bondgraph import (
     Zero,
 )
 from bondloop.control import MCS, ControlLaw, Direct, LeadCompensation
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
 from bondloop.integrate.structural.simulate import structure_tick
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.signals import Sine
-from bondloop.program.tick_json import dump_tick, load_tick
-from bondloop.records import Record
-from bondloop.records.csv_text import meanings_from_names
+from bondloop.results import Record
+from bondloop.results.records.csv_text import meanings_from_names
 from bondloop.rigs import Emulated, Sensor
 from bondloop.safety import Interlock, Limits
+from bondloop.signals import Sine
 from bondloop.structures import (
     Beam,
     Matrices,

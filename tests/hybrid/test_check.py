@@ -25,25 +25,25 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
-    Zero,
-)  # fmt: skip
-from bondloop.compile import Runner
+    Zero,  # fmt: skip
+)
+from bondloop.check.checking import check
+from bondloop.check.prediction_notes import prediction_notes
+from bondloop.check.remedy import PARTS
 from bondloop.control import (
     AdaptiveTimeSeries,
     Direct,
     InverseModel,
     LeadCompensation,
     PolynomialPrediction,
-    VirtualJunction,
-)  # fmt: skip
+    VirtualJunction,  # fmt: skip
+)
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.check import check
-from bondloop.hybrid.prediction_notes import prediction_notes
-from bondloop.hybrid.remedy import PARTS
-from bondloop.program.one_step import one_step
-from bondloop.program.signals import Sine
 from bondloop.safety import Limits
+from bondloop.signals import Sine
 from bondloop.structures import field_form
 from bondloop.structures.matrices import Matrices
 from bondloop.transfer import MassSpringDamper, ServoHydraulic, first_order, second_order

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py and truth.p
 from drawn_tests import Drawn, case, from_recipe, recipes
 from truth import outcome
 
-from bondloop.hybrid.check import check
+from bondloop.check.checking import check
 
 CASES, CHUNK = 300, 25
 MOST_REFUSED = 0.02

@@ -12,12 +12,12 @@ import numpy as np
 from drawn_tests import Choices, case, from_recipe, recipe
 from truth import outcome
 
-from bondloop.hybrid import repeated_run
-from bondloop.hybrid.check import check
-from bondloop.hybrid.disturbance import Disturbance, _apart
-from bondloop.hybrid.free_motion import FreeMotion
-from bondloop.hybrid.rehearsal import Rehearsal, steps_of
-from bondloop.hybrid.repeated_run import growing, repeated, unheld
+from bondloop.check import repeated_run
+from bondloop.check.checking import check
+from bondloop.check.disturbance import Disturbance, _apart
+from bondloop.check.free_motion import FreeMotion
+from bondloop.check.repeated_run import growing, repeated, unheld
+from bondloop.rehearsal.rehearsal import Rehearsal, steps_of
 
 
 def test_what_is_learnt_must_hold_where_the_excitation_comes_in_another_phase():

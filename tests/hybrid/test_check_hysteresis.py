@@ -12,12 +12,12 @@ from small_pair import halves
 
 from bondloop import rigs
 from bondloop.bondgraph import R
+from bondloop.check.checking import check
 from bondloop.control import Direct
 from bondloop.devices import BoucWen, ElastomericBearing, LeadRubberBearing
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.check import check
-from bondloop.program.signals import Sine
 from bondloop.safety import Limits
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 LAGGING = MassSpringDamper(m=2, c=150, k=15e3, drive="position")  # lags by 10 ms

@@ -15,19 +15,20 @@ from small_pair import halves
 
 from bondloop import rigs
 from bondloop.bondgraph import C, I, Model, One, R, Se, Sf, Zero
+from bondloop.check import margins
+from bondloop.check.checking import check
+from bondloop.check.running_loop import RunningLoop
 from bondloop.control import MCS, AdaptiveVirtualJunction, Direct, VirtualJunction
+from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, with_registers
+from bondloop.engine.analysis.spectrum.spectrum import count_outside
+from bondloop.engine.analysis.spectrum.spectrum_delays import delays_in_closed_form
 from bondloop.errors import SolveError
-from bondloop.hybrid import HybridTest, margins
-from bondloop.hybrid.check import check
-from bondloop.hybrid.running_loop import RunningLoop
-from bondloop.hybrid.structure_findings import reference_errors
+from bondloop.hybrid import HybridTest
 from bondloop.hybrid.switches import Switches
-from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
-from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
-from bondloop.program.spectrum import count_outside
-from bondloop.program.spectrum_delays import delays_in_closed_form
+from bondloop.rehearsal.structure_findings import reference_errors
 from bondloop.rigs.imperfections import Jump
 from bondloop.safety import Interlock, Limits, Switch
+from bondloop.signals import Constant, Pulse, Ramp, Sine, Step
 from bondloop.transfer import MassSpringDamper, ServoHydraulic
 
 ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")

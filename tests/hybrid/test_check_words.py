@@ -13,15 +13,15 @@ from small_pair import halves
 
 from bondloop import rigs
 from bondloop.bondgraph import C, R
+from bondloop.check.checking import VAIN, check
+from bondloop.check.judging_stability import _slides_unstably
+from bondloop.check.regimes import Regime
 from bondloop.control import Direct
 from bondloop.devices import Bilinear
+from bondloop.engine.analysis.spectrum.walk import Point
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.check import VAIN, check
-from bondloop.hybrid.judging_stability import _slides_unstably
-from bondloop.hybrid.regimes import Regime
-from bondloop.program.one_step import Point
-from bondloop.program.signals import Sine
 from bondloop.safety import Limits
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, ServoHydraulic
 
 LAGGING = MassSpringDamper(m=2, c=150, k=15e3, drive="position")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.tuning.closing_in import closed_in, next_place
+from bondloop.tuning.setting_search import closed_in, next_place
 
 
 def least(error, start, tries=4):

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bondloop.bondgraph import CField, I, Input, Model, One, Port, R, RField, Se
-from bondloop.compile import Runner
 from bondloop.control import ControlLaw, Direct, RestoringForce, VirtualJunction
+from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.integrate import RK4, Exact, NewmarkAverage
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
 from bondloop.safety import Interlock, Limits
+from bondloop.signals import Sine
 from bondloop.substructure import LinearCoupler, Pins
 from bondloop.transfer import MassSpringDamper, Process, ProcessMatrix, coupled_transfer, first_order
 
@@ -252,7 +252,7 @@ def test_pins_follow_a_large_rotation():
 @settings(max_examples=20, deadline=None)
 def test_slopes_of_pins_are_those_of_their_strokes(seed, theta, anchored):
     """Central differences; and forces keep the power."""
-    from bondloop.program.expr import Const
+    from bondloop.engine.ir.expr import Const
 
     rng = np.random.default_rng(seed)
     points = ((0.3, 0.1), (0.2, -0.3), (-0.3, 0.05))

@@ -10,10 +10,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py
 
 from drawn_tests import Choices, build, nonlinearity, recipe
 
+from bondloop.check.linear_run import linear_run
+from bondloop.check.running_loop import RunningLoop
 from bondloop.errors import BondloopError
-from bondloop.hybrid.linear_run import linear_run
-from bondloop.hybrid.running_loop import RunningLoop
-from bondloop.program.signals import Constant, Sine, Step, Table
+from bondloop.signals import Constant, Sine, Step, Table
 
 TICKS = 400
 
@@ -102,10 +102,10 @@ def test_the_checks_dry_run_is_the_run():
 
 
 def test_a_long_test_is_repeated_until_its_controller_has_learnt(monkeypatch):
-    from bondloop.hybrid import repeated_run
-    from bondloop.hybrid.rehearsal import Rehearsal
-    from bondloop.hybrid.running_loop import RunningLoop
+    from bondloop.check import repeated_run
+    from bondloop.check.running_loop import RunningLoop
     from bondloop.papers import marths_benchmark
+    from bondloop.rehearsal.rehearsal import Rehearsal
 
     test = marths_benchmark.test()
     steps = 6000

@@ -11,7 +11,7 @@ from scipy.linalg import eigh, expm
 import bondloop as bl
 from bondloop.bondgraph import TF, Model, Zero, bond
 from bondloop.integrate import Exact
-from bondloop.program.signals import Table
+from bondloop.signals import Table
 from bondloop.structures import PointMass, Spring, Structure, field_form
 
 

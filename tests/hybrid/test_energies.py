@@ -9,18 +9,18 @@ from typer.testing import CliRunner
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, bond
 from bondloop.cli.main import app
-from bondloop.compile.toolchain import compiler
-from bondloop.description import load_text
 from bondloop.devices import Bilinear, FrictionPendulum, Hook, TripleFrictionPendulum
+from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
 from bondloop.hybrid.extrapolation import Extrapolation
 from bondloop.hybrid.switches import Switches
 from bondloop.integrate import RK4, NewmarkAverage
 from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
-from bondloop.program.signals import HalfSine, Sine, Step
 from bondloop.rigs import RampHold, Specimen
 from bondloop.safety import Switch
+from bondloop.signals import HalfSine, Sine, Step
 from bondloop.structures import (
     Frame2D,
     Matrices,
@@ -157,7 +157,7 @@ def test_a_hybrid_test_closes_where_nothing_is_sampled():
     closes(run, share=1e-6)
     force, x = run["force"], run["desired.displacement"]
     np.testing.assert_allclose(
-        run["energy.specimen"], bl.assess.work(force, x), atol=2e-4 * run["energy.specimen"].max()
+        run["energy.specimen"], bl.results.work(force, x), atol=2e-4 * run["energy.specimen"].max()
     )
 
 
@@ -183,8 +183,8 @@ def test_a_late_rig_takes_from_what_the_numerical_half_feels(stiffness, damping)
     lost = damping * np.trapezoid(run["rig.specimen.damper.v.flow"] ** 2, dx=test.period)
     own = 0.5 * stiffness * actual[-1] ** 2 + lost
     felt = run["energy.specimen"][-1]
-    assert bl.assess.work(force, actual)[-1] == pytest.approx(own, rel=0.03)
-    assert felt == pytest.approx(bl.assess.work(force, desired)[-1], abs=1e-4 * own)
+    assert bl.results.work(force, actual)[-1] == pytest.approx(own, rel=0.03)
+    assert felt == pytest.approx(bl.results.work(force, desired)[-1], abs=1e-4 * own)
     assert felt < 0.9 * own  # the rig, without compensation, is late
 
 
@@ -334,7 +334,7 @@ def test_what_devices_take_closes_the_balance(force, hardening, frequency, schem
     rest = e["input"] - e["kinetic"] - e["strain"] - e["damping"] - e["devices"] - e["specimen"]
     np.testing.assert_allclose(e["error"], rest - rest[0], atol=1e-9 * most)
     assert np.abs(e["error"]).max() < 1e-4 * most
-    taken = sum(bl.assess.work(run[f"f.{n}.effort"], run[f"f.{n}.displacement"]) for n in ("low", "high"))
+    taken = sum(bl.results.work(run[f"f.{n}.effort"], run[f"f.{n}.displacement"]) for n in ("low", "high"))
     np.testing.assert_allclose(e["devices"], taken, atol=1e-3 * most)
     elastic = sum(run[f"f.{n}.effort"] ** 2 for n in ("low", "high")) / (2 * law.stiffness)
     np.testing.assert_allclose(e["hysteretic"], e["devices"] - elastic, atol=1e-9 * most)
@@ -375,7 +375,7 @@ def test_the_weight_that_a_pendulum_lifts_is_not_lost():
     x, force, lost = run[f"{bearing}.displacement"], run[f"{bearing}.effort"], run["f.energy.hysteretic"]
     friction = force - weight / radius * x
     # Friction times the way that it slid: what is left of x without the elastic part.
-    rubbed = bl.assess.work(friction, x - friction * stick / (mu * weight))
+    rubbed = bl.results.work(friction, x - friction * stick / (mu * weight))
     assert weight / radius * x.max() ** 2 / 2 > 0.2 * rubbed[-1]  # the weight was lifted
     np.testing.assert_allclose(lost, rubbed, atol=2e-3 * rubbed[-1])
     assert np.diff(lost).min() > -1e-4 * rubbed[-1]

@@ -10,14 +10,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import MR, C, Clutch, Diode, I, Input, Model, One, R, Se, Stop, Switch, Zero
-from bondloop.compile.library import CBackend
-from bondloop.compile.plan import Plan
-from bondloop.compile.py_writer import PythonBackend
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.plan import Plan
+from bondloop.engine.codegen.py_writer import PythonBackend
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.passes.compose import connect, prefixed
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import RK4, ForwardEuler, NewmarkAverage
-from bondloop.program.compose import connect, prefixed
-from bondloop.program.signals import Sine, Step
+from bondloop.signals import Sine, Step
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bondgraph"))
 from switching_models import diodes_between_capacitors

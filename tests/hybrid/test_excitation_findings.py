@@ -7,7 +7,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import Model, bond
-from bondloop.records import GroundMotion
+from bondloop.results import GroundMotion
 from bondloop.structures import PointMass, Spring, Structure, field_form
 
 TIMES = np.arange(2001) * 0.01

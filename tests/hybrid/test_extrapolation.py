@@ -10,8 +10,8 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Extrapolation, HybridTest
 from bondloop.integrate import Exact, ForwardEuler
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, Noise, PureDelay, Sensor
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, first_order
 
 M, D, K, SPRING = 10.0, 20.0, 4e3, 3e3

@@ -12,13 +12,13 @@ from small_pair import halves
 
 from bondloop import rigs
 from bondloop.bondgraph import R
+from bondloop.check.free_motion import GONE, LITTLE, QUIET, AfterRun, FreeMotion
+from bondloop.check.running_loop import RunningLoop
 from bondloop.control import Direct
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.free_motion import GONE, LITTLE, QUIET, AfterRun, FreeMotion
-from bondloop.hybrid.rehearsal import OFTEN, Rehearsal
-from bondloop.hybrid.running_loop import RunningLoop
-from bondloop.program.signals import Sine
+from bondloop.rehearsal.rehearsal import OFTEN, Rehearsal
 from bondloop.rigs.imperfections import Noise
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 
@@ -97,7 +97,7 @@ def test_a_rehearsal_goes_back_to_any_tick_as_if_run_from_its_start():
 
 def test_of_slow_ticks_no_more_is_kept_than_of_fast_ones(monkeypatch):
     rehearsal = Rehearsal(after_run().test, 2001)
-    monkeypatch.setattr("bondloop.compile.runner._CHUNK_SECONDS", 1e-9)  # asked after every tick
+    monkeypatch.setattr("bondloop.engine.codegen.runner._CHUNK_SECONDS", 1e-9)  # asked after every tick
     rehearsal.run_and_keep(2001)
     rehearsal.keep()
     assert [s.count for s in rehearsal._kept] == [0, OFTEN, 2 * OFTEN, 3 * OFTEN, 2001]
@@ -105,7 +105,7 @@ def test_of_slow_ticks_no_more_is_kept_than_of_fast_ones(monkeypatch):
 
 def test_long_stretches_are_not_held(monkeypatch):
     after = after_run()
-    monkeypatch.setattr("bondloop.hybrid.rehearsal.SHORT", 10 * len(after.test.tick.channels))
+    monkeypatch.setattr("bondloop.rehearsal.rehearsal.SHORT", 10 * len(after.test.tick.channels))
     counted = ticks_of(after)
     for n in (10, 10, 11, 11):
         after.rehearsal.runner.restore(after.there)

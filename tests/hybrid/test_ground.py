@@ -11,9 +11,9 @@ from bondloop.hybrid.ground import ground_signals
 from bondloop.integrate import Exact, SubStep
 from bondloop.integrate.structural import NewmarkExplicit
 from bondloop.papers import gawthrop_three_mass
-from bondloop.program.signals import Sine, Table
-from bondloop.records import GroundMotion
+from bondloop.results import GroundMotion
 from bondloop.rigs import RampHold, ShakingTable, Specimen
+from bondloop.signals import Sine, Table
 from bondloop.structures import (
     Matrices,
     PointMass,

@@ -8,8 +8,8 @@ import bondloop as bl
 from bondloop.bondgraph import Model, Zero, bond
 from bondloop.devices import Inerter, KelvinVoigt, MRDamper, TunedLiquidColumn, TunedMass
 from bondloop.errors import InputError
-from bondloop.program.signals import Sine
 from bondloop.rigs import Imposed, OdeSpecimen, ShakingTable, Specimen
+from bondloop.signals import Sine
 from bondloop.structures import (
     Bar,
     Matrices,

@@ -8,8 +8,8 @@ import bondloop as bl
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError
 from bondloop.integrate import SubStep
-from bondloop.program.signals import Sine
 from bondloop.rigs import RampHold, Specimen
+from bondloop.signals import Sine
 from bondloop.structures import (
     Dashpot,
     Matrices,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.papers import gawthrop_two_actuators, wagg_two_mass_rig
 
 

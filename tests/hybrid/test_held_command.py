@@ -8,8 +8,8 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
+from bondloop.check.dry_run import _Log
 from bondloop.devices import FluidViscousDamper, KelvinVoigt, MRDamper, PowerDamper
-from bondloop.hybrid.dry_run import _Log
 
 RATE = 1000.0
 

@@ -21,15 +21,15 @@ from drawn_tests import Choices, build, nonlinearity, recipe
 from small_pair import halves
 
 from bondloop.bondgraph import C, I, R
-from bondloop.compile import Runner
+from bondloop.check.checking import check
 from bondloop.control import Direct, VirtualJunction
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
 from bondloop.errors import BondloopError
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.check import check
 from bondloop.integrate import RK4, Exact
-from bondloop.program.one_step import one_step
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, GainError, Sensor
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 CASES, RUN, RIGHT = 60, 15, 0.98

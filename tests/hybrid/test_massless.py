@@ -8,8 +8,8 @@ from bondloop import control
 from bondloop.bondgraph import MC, C, Function, I, Input, Integrator, Model, MSe, One, Port, R, Se, Sf, Zero
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.hybrid import HybridTest
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, first_order, transfer_system
 from bondloop.transfer.base import force_output
 

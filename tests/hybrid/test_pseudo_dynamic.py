@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import bondloop as bl
+from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest, Run
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import CentralDifference, NewmarkExplicit
-from bondloop.program.one_step import one_step
-from bondloop.program.signals import Earthquake, HalfSine, Sine, Step
 from bondloop.rigs import Noise, RampHold, Sensor, ShakingTable, Specimen
 from bondloop.safety import Limits
+from bondloop.signals import Earthquake, HalfSine, Sine, Step
 from bondloop.structures import Matrices
 
 MAIN = Matrices(np.diag([20.0, 10.0]), 0.5 * np.eye(2) * 10, [[1.2e5, -4e4], [-4e4, 4e4]], ("lower", "upper"))

@@ -5,8 +5,8 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
-from bondloop.description import load_text
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.hybrid import HybridTest, PseudoDynamicTest, Simulation
 from bondloop.integrate.structural import NewmarkImplicit
 from bondloop.rigs import RampHold, Specimen

@@ -19,8 +19,7 @@ from bondloop.bondgraph import Model, Sf
 from bondloop.control.families import FAMILIES
 from bondloop.control.family import Candidate, Family
 from bondloop.errors import InputError
-from bondloop.tuning.choice import chosen
-from bondloop.tuning.search import Search
+from bondloop.tuning.setting_search import Search, chosen
 from bondloop.tuning.task import identified_process, task_of, with_something_to_do
 from bondloop.tuning.trial import Bench, Trial, noise_gain
 from bondloop.tuning.truth import true_velocities

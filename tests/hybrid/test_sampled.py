@@ -10,8 +10,8 @@ from bondloop.control import Direct, VirtualJunction
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.program.signals import Sine, Table
 from bondloop.rigs import Bias, Emulated, GainError, Noise, Sensor
+from bondloop.signals import Sine, Table
 from bondloop.transfer import MassSpringDamper
 
 M, CN, KN = 2.0, 1.5, 300.0  # numerical mass, its damper to ground, its spring from the wall

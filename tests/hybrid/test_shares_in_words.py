@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from bondloop.hybrid.judging_stability import _bounded, _restless
+from bondloop.check.judging_stability import _bounded, _restless
 
 
 def test_what_is_left_is_told_in_per_cent():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, Diode, I, Model, One, R, Se, Sf
-from bondloop.compile.toolchain import compiler
-from bondloop.description import load_text
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.hybrid import Run, Simulation, rerun
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
-from bondloop.program.signals import Noise, Sine, Step
-from bondloop.program.tick_json import dump_tick
+from bondloop.signals import Noise, Sine, Step
 
 
 def oscillator(m=2.0, c=0.8, k=50.0, source=None):

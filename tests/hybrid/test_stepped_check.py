@@ -16,15 +16,15 @@ from drawn_stepped import Plastic, from_recipe, recipes, stepped_case
 from truth import outcome
 
 from bondloop.bondgraph import Model, One, Port, R
+from bondloop.check import pseudo_dynamic_check
+from bondloop.check.checking import check
+from bondloop.check.finding import Finding
+from bondloop.check.stepped_loop import SteppedLoop
+from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
-from bondloop.hybrid import Check, PseudoDynamicTest, pseudo_dynamic_check
-from bondloop.hybrid.check import check
-from bondloop.hybrid.finding import Finding
-from bondloop.hybrid.stepped_loop import SteppedLoop
+from bondloop.hybrid import Check, PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import NewmarkExplicit
-from bondloop.program.one_step import one_step
-from bondloop.program.signals import Constant, HalfSine, Sine, Table
 from bondloop.rigs import (
     Noise,
     RampHold,
@@ -33,9 +33,10 @@ from bondloop.rigs import (
     ShakingTable,
     Specimen,
     coulomb,
-    cubic_spring,
-)  # fmt: skip
+    cubic_spring,  # fmt: skip
+)
 from bondloop.safety import Limits
+from bondloop.signals import Constant, HalfSine, Sine, Table
 from bondloop.structures import Matrices
 
 MAIN = Matrices(np.diag([20.0, 10.0]), 5.0 * np.eye(2), [[1.2e5, -4e4], [-4e4, 4e4]], ("lower", "upper"))

@@ -6,8 +6,8 @@ import pytest
 import bondloop as bl
 from bondloop.bondgraph import RS, C, Domain, I, Model, One, R, Se, Sf, Zero
 from bondloop.control import Direct
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 

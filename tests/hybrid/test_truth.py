@@ -15,12 +15,12 @@ from truth import judge, outcome
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se
 from bondloop.control import Direct
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.hybrid import HybridTest
 from bondloop.integrate import Exact
-from bondloop.program.signals import Sine
-from bondloop.program.tick_json import dump_tick
 from bondloop.rigs import Backlash, Bias, Emulated, Noise, Quantisation, Saturation, Sensor, cubic_spring
 from bondloop.safety import Limits
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 M, CN, KN, OMEGA = 10.0, 12.0, 9000.0, 30.0  # numerical half: 4.8 Hz, 2 %

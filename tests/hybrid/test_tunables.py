@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.tick import reads
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Tunable, rerun
-from bondloop.hybrid.tunables import operated
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import dubois_damper, gawthrop_two_actuators
-from bondloop.program.tick import reads
+from bondloop.rehearsal.tunables import operated
 from bondloop.safety import Cause
 
 SCALE, HOLD, FORCE = "excitation.scale", "excitation.hold", "interlock.limits.force"

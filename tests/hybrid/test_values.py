@@ -110,7 +110,7 @@ def test_several_paths_and_texts_with_units():
 
 
 def test_the_tick_that_runs_holds_its_parameters_to_the_same_ranges():
-    from bondloop.compile import Runner
+    from bondloop.engine.codegen import Runner
 
     runner = Runner(ready("gawthrop-three-mass").tick, "numpy")
     with pytest.raises(InputError, match=r"numerical\.m1\.I\.mass: expected a number above 0; found 0"):

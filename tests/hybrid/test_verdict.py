@@ -5,18 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from bondloop.assess import Grade
 from bondloop.bondgraph import C as Spring
 from bondloop.bondgraph import I, Model, One, Port, R, Sf, Zero
 from bondloop.control import VirtualJunction
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.run import Run
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.program.signals import Sine
-from bondloop.records import Record
-from bondloop.records.csv_text import meanings_from_names
+from bondloop.rehearsal.run import Run
+from bondloop.results import Grade, Record
+from bondloop.results.records.csv_text import meanings_from_names
 from bondloop.rigs import Emulated, LoadCell, Sensor
 from bondloop.rigs.imperfections import Bias, Noise, Quantisation, Saturation
+from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
 SEEDS = range(4)

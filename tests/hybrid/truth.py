@@ -37,11 +37,11 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py
 
 from drawn_tests import ADAPTIVE, Drawn
 
-from bondloop.compile import Result, Runner
+from bondloop.engine.codegen import Result, Runner
 from bondloop.errors import BondloopError
 from bondloop.hybrid import HybridTest, PseudoDynamicTest
-from bondloop.program.signals import Table
-from bondloop.program.signals.in_tick import now_and_next
+from bondloop.signals import Table
+from bondloop.signals.in_tick import now_and_next
 
 __all__ = ["UNBLOWN", "Outcome", "judge", "outcome"]
 

@@ -12,8 +12,8 @@ from bondloop.identify import Data, read_data
 from bondloop.identify.contents import contents_of
 from bondloop.identify.input_output import clipping, held, slowly_held
 from bondloop.identify.time_grid import find_grid
-from bondloop.measurements import Measurements
-from bondloop.records import Record
+from bondloop.readers import Measurements
+from bondloop.results import Record
 
 N = 1000
 T = np.arange(N) * 1e-3

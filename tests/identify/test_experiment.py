@@ -15,8 +15,8 @@ from bondloop.identify import (
     stepped_sine_plan,
 )
 from bondloop.papers.gawthrop_two_actuators import TABLE_I
-from bondloop.program.signals import Constant, Sine, Step, Sweep
 from bondloop.rigs import Emulated, Noise, Quantisation, Sensor, nothing_mounted
+from bondloop.signals import Constant, Sine, Step, Sweep
 from bondloop.transfer import MassSpringDamper, first_order, second_order
 
 RATE, LATENCY = 1000, 0.004

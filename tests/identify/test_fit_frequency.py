@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.identify.process.fit_frequency import coherence_weight, fit_frequency, response_derivatives
-from bondloop.identify.process.structure import structure
+from bondloop.identify.process.frequency_fit import coherence_weight, fit_frequency, response_derivatives
+from bondloop.identify.process.structure_selection import structure
 from bondloop.transfer.process import first_order, second_order
 
 F = np.linspace(1.0, 70.0, 70)

@@ -5,8 +5,8 @@ import pytest
 from scipy.signal import lfilter
 
 from bondloop.errors import InputError
-from bondloop.identify.process.fit_time import _Record, fit_time
-from bondloop.identify.process.structure import Structure, structure
+from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.time_fit import _Record, fit_time
 from bondloop.transfer.process import Process, first_order, second_order
 
 T = 1e-3

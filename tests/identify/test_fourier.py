@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.signal as sg
 
-from bondloop.assess import response_at
 from bondloop.errors import InputError
 from bondloop.identify import (
     Data,
@@ -16,6 +15,7 @@ from bondloop.identify import (
     stepped_sine,
     stepped_sine_plan,
 )
+from bondloop.results import response_at
 
 H = 1e-3
 # A lightly damped actuator: 20 Hz, damping ratio 0.3.

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import butter, sosfilt
 
 from bondloop.errors import InputError
-from bondloop.identify.matrix_response import matrix_response
+from bondloop.identify.matrix_responses import matrix_response
 from bondloop.identify.process.matrix_fit import fit_matrix
 from bondloop.transfer.process import Process, first_order
 

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bondloop.integrate.structural.matrices as scheme_matrices
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.tick import Product
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import NewmarkAverage, trapezoidal
 from bondloop.integrate.structural import (
@@ -20,8 +22,6 @@ from bondloop.integrate.structural import (
     Rosenbrock,
     simulate_structure,
 )
-from bondloop.program.factored import Factored
-from bondloop.program.tick import Product
 from bondloop.structures import Frame2D, Matrices, Structure, field_form, time_history
 
 SECTION = {"E": 210e9, "A": 1e-2, "I": 1e-5, "rho": 7850.0}

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from bondloop.compile import Runner, compiler, write_c
+from bondloop.engine.codegen import Runner, compiler, write_c
+from bondloop.engine.ir.expr import Const, Var, function, substitute
+from bondloop.engine.ir.system_data import Interface
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.system import System, system_from_matrices
 from bondloop.errors import InputError
 from bondloop.integrate import Exact, Modal
-from bondloop.program.expr import Const, Var, function, substitute
-from bondloop.program.system import System, system_from_matrices
-from bondloop.program.system_data import Interface
-from bondloop.program.tick import Channel, Tick
 from bondloop.structures import Matrices, modal_system
 
 BACKENDS = ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))]

@@ -6,11 +6,11 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Sf
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Var, function
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
-from bondloop.program.expr import Const, Var, function
-from bondloop.program.tick import Channel, Tick
 
 M, K = 2.0, 8.0
 

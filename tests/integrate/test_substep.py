@@ -6,15 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import simulate_structure
 from bondloop.integrate.structural.base import Motion, Scheme
 from bondloop.integrate.substep import Coupling
-from bondloop.program.expr import Const, Var
-from bondloop.program.one_step import one_step
-from bondloop.program.tick import Channel, Tick, Update
 
 
 def tick_with(scheme, M, C, K, period, *, interface, spring, load=None, start=1e-3):

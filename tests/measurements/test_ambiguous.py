@@ -9,9 +9,9 @@ import pytest
 from bondloop.errors import AccuracyWarning, InputError
 from bondloop.identify import read_data
 from bondloop.identify.contents import read_contents
-from bondloop.measurements import Measurements, read_measurements, sampling_of
-from bondloop.measurements.text import from_lines
-from bondloop.program.signals import Table
+from bondloop.readers import Measurements, read_measurements, sampling_of
+from bondloop.readers.text import from_lines
+from bondloop.signals import Table
 
 RAMP = np.arange(6.0)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.measurements import read_measurements
-from bondloop.records import Record
+from bondloop.readers import read_measurements
+from bondloop.results import Record
 from bondloop.structures.readers.matrix_files import read_table_matrix
 
 NAN, INF = math.nan, math.inf

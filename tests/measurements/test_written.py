@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.measurements import libraries, read_measurements
-from bondloop.program.signals import Table
-from bondloop.records import Record
+from bondloop.readers import libraries, read_measurements
+from bondloop.results import Record
+from bondloop.signals import Table
 
 LETTERS = st.characters(categories=["Lu", "Ll", "Nd"], include_characters=".-(")
 NAMES = st.text(LETTERS, min_size=1, max_size=12).filter(lambda name: name.lower() not in {"t", "time"})

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
 from bondloop.hybrid import HybridTest
 from bondloop.papers import bayer_substep as paper
-from bondloop.program.one_step import one_step
 from bondloop.rigs import ShakingTable, Specimen
 from bondloop.studies import simulated_stability
 

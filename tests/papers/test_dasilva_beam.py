@@ -448,7 +448,7 @@ def test_the_paper_s_figures_are_drawn(run, example, tmp_path):
 
 
 def test_legends_speak_as_readers_do(run):
-    from bondloop.plots import time_histories
+    from bondloop.results import time_histories
 
     paths = {form: f"{word}.{dasilva_beam.OUTPUTS['forcing point']}" for form, word in (("a", "plain"),)}
     [axes] = time_histories(run.record, {"forcing point": paths}).axes

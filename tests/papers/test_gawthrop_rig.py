@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondloop.check.running_loop import RunningLoop
 from bondloop.errors import InputError
-from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import Rig
 

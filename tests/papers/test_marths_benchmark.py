@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from bondloop.check.checking import check
+from bondloop.check.running_loop import RunningLoop
 from bondloop.cli.settings import find_test
 from bondloop.control import RestoringForce
 from bondloop.errors import InputError
-from bondloop.hybrid.check import check
-from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import marths_benchmark as paper
 from bondloop.papers.marths_benchmark import NUMBERS, criteria, pose
 
@@ -101,7 +101,7 @@ def test_plants_differ_as_the_benchmark_says():
 
 def test_the_coupler_is_that_of_the_benchmark():
     """x_ai = x + d (cos(θ + α_i) - cos α_i), d = 0.295395 m, α = ∓25.4633°, with θ = -u21; and back."""
-    from bondloop.program.expr import Const
+    from bondloop.engine.ir.expr import Const
     from bondloop.substructure import Pins
 
     d, angle = 0.295395, np.deg2rad(25.4633)

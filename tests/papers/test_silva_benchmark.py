@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bondloop.check.checking import check
 from bondloop.cli.settings import find_test, length_of
 from bondloop.errors import InputError
-from bondloop.hybrid.check import check
 from bondloop.papers import silva_benchmark as paper
 from bondloop.papers.silva_benchmark import NUMBERS, criteria, lag
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondloop.check.passivity import passivity, passivity_notes
 from bondloop.control import MCS
 from bondloop.errors import InputError
-from bondloop.hybrid.passivity import passivity, passivity_notes
 from bondloop.papers import wagg_passivity, wagg_three_mass, wagg_two_mass_rig
 from bondloop.substructure import numerical_half
 from bondloop.transfer import MassSpringDamper

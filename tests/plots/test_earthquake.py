@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
+from bondloop.engine.ir.quantity import Meaning
 from bondloop.errors import InputError
-from bondloop.plots import (
+from bondloop.results import (
+    Record,
     RunPlots,
     animate_motion,
     drift_profile,
     energies,
     force_diagram,
-    force_diagrams,
     hysteresis,
 )
-from bondloop.plots.axis_unit import scaled
-from bondloop.program.quantity import Meaning
-from bondloop.records import Record
+from bondloop.results.figures import force_diagrams
+from bondloop.results.figures.axis_unit import scaled
 from bondloop.structures import Frame2D, Frame3D, Structure
 from bondloop.structures.members import largest_forces, section_forces
 

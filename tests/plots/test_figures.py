@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.plots import RunPlots, error_spectrum, gains, overview, subspace, time_histories
-from bondloop.plots.spectra import amplitude_spectrum
-from bondloop.records import Record
+from bondloop.results import Record, RunPlots, error_spectrum, gains, overview, subspace, time_histories
+from bondloop.results.figures.spectra import amplitude_spectrum
 
 T = np.arange(3000) * 1e-3
 W = 2 * np.pi * 5

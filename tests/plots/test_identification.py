@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.plots import identification as figures
+from bondloop.results.figures import identification as figures
 
 F = np.geomspace(1.0, 100.0, 12)
 A = np.array([1e-3, 2e-3, 1e-2])

@@ -11,12 +11,11 @@ from bondloop.bondgraph.drawing import page as drawing
 from bondloop.bondgraph.drawing import sketch
 from bondloop.bondgraph.drawing.geometry import clear_of_frames, measure
 from bondloop.bondgraph.drawing.policy import SOURCES
-from bondloop.plots import gains, time_histories
-from bondloop.plots.page import STYLE, broken, every
-from bondloop.records import Record
+from bondloop.results import Record, gains, time_histories
+from bondloop.results.figures.layout import STYLE, broken, every
 from bondloop.studies import Axis, Sensitivity, Study
 from bondloop.studies.figures import heat_maps, tornado
-from bondloop.studies.sensitivity import Index
+from bondloop.studies.sensitivity_study import Index
 
 sys.path.insert(0, str(Path(__file__).parent))  # for figure_faults.py
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.plots.process_fit import bode, fit_in_time, residual_correlations
+from bondloop.results.figures.process_fit import bode, fit_in_time, residual_correlations
 from bondloop.transfer.process import first_order, second_order
 
 F = np.linspace(1.0, 60.0, 30)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.plots.realtime import latencies
+from bondloop.results.figures.realtime import latencies
 
 
 @pytest.fixture

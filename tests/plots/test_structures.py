@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.plots import deformed_shape, mode_shapes
-from bondloop.plots.page import STYLE
-from bondloop.plots.structures import lines
+from bondloop.results import deformed_shape, mode_shapes
+from bondloop.results.figures.layout import STYLE
+from bondloop.results.figures.structures import lines
 from bondloop.structures import Bar, Beam, Frame3D, PointMass, Structure, modes, time_history
 
 UNIT = {"E": 1.0, "A": 1.0, "I": 1.0, "rho": 1.0}

@@ -7,22 +7,15 @@ import numpy as np
 import pytest
 
 import bondloop as bl
+from bondloop.control.base import Compensator
+from bondloop.engine.ir.expr import Var, evaluate, function
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.passes.block import Applied, Context, applied_of
 from bondloop.errors import InputError, ModelError
-from bondloop.extend import (
-    Applied,
-    Assign,
-    Compensator,
-    Context,
-    Imperfection,
-    Scheme,
-    Stepped,
-    Var,
-    evaluate,
-    function,
-    simulate_structure,
-)
+from bondloop.integrate.structural.base import Scheme, Stepped
+from bondloop.integrate.structural.simulate import simulate_structure
 from bondloop.papers import dubois_damper
-from bondloop.program.block import applied_of
+from bondloop.rigs.imperfections.base import Imperfection
 from bondloop.transfer.base import capacity_of
 
 Y = Var("y")

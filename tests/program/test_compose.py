@@ -3,8 +3,8 @@
 import pytest
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, bond
+from bondloop.engine.passes.compose import connect, prefixed
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.compose import connect, prefixed
 
 
 def part(name, *, spring):

@@ -9,14 +9,12 @@ import pytest
 import sympy as sp
 
 from bondloop.bondgraph import MGY, C, Df, I, Integrator, Model, One, R, Se, Stop
-from bondloop.errors import AccuracyWarning, ModeWarning
-from bondloop.program import Const, System, Var
-from bondloop.program.compose import connect, prefixed, with_values
-from bondloop.program.expr import Expr
-from bondloop.program.quantity import Quantity
-from bondloop.program.switching import Switching
-from bondloop.program.switching_rules import DiodeRule, HeldMode
-from bondloop.program.system_data import (
+from bondloop.engine import System
+from bondloop.engine.ir import Const, Var
+from bondloop.engine.ir.expr import Expr
+from bondloop.engine.ir.quantity import Quantity
+from bondloop.engine.ir.switching import DiodeRule, HeldMode, Switching
+from bondloop.engine.ir.system_data import (
     Annotations,
     Divisor,
     Interface,
@@ -27,6 +25,8 @@ from bondloop.program.system_data import (
     SystemPart,
     Turn,
 )
+from bondloop.engine.passes.compose import connect, prefixed, with_values
+from bondloop.errors import AccuracyWarning, ModeWarning
 
 
 def full(word):

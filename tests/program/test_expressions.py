@@ -7,11 +7,11 @@ import sympy as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.calculus import derivative, partials
+from bondloop.engine.ir.evaluation import evaluator
+from bondloop.engine.ir.expr import Const, Op, Var, evaluate, function, select, substitute, variables
+from bondloop.engine.passes.sympy_bridge import Symbols, from_sympy, to_sympy
 from bondloop.errors import InputError, ModelError, SolveError
-from bondloop.program.calculus import derivative, partials
-from bondloop.program.evaluator import evaluator
-from bondloop.program.expr import Const, Op, Var, evaluate, function, select, substitute, variables
-from bondloop.program.sympy_bridge import Symbols, from_sympy, to_sympy
 
 X, Y = Var("x"), Var("y")
 
@@ -133,7 +133,7 @@ def test_substitution():
 
 
 def test_a_failing_assignment_is_named():
-    from bondloop.program.schedule import Assign
+    from bondloop.engine.ir.statement import Assign
 
     target = Var("valve.flow")
     f = evaluator([Assign(target, function("sqrt", X))], [[X]], [target])

@@ -11,15 +11,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))  # for small_pair.
 
 from small_pair import halves
 
-from bondloop.compile import Runner
+from bondloop.check.running_loop import RunningLoop
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import Const, Var, function, select
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Delay, Product, Repeat, Tick, Update
 from bondloop.errors import SolveError
-from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Const, Var, function, select
-from bondloop.program.one_step import one_step
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Product, Repeat, Tick, Update
 
 T, K = Var("t"), Var("k")
 RNG = np.random.default_rng(0)
@@ -180,7 +180,7 @@ def row(tick, test, k):
     """Return the inputs of the tick with this number, as one row and by variable."""
     if not tick.inputs:
         return None, {}
-    from bondloop.program.signals.in_tick import now_and_next
+    from bondloop.signals.in_tick import now_and_next
 
     table = now_and_next(test.tables.values(), k + 2, tick.period)[k : k + 1]
     return table, dict(zip(tick.inputs, table[0].tolist(), strict=True))
@@ -192,7 +192,7 @@ def compare_at(test, ticks, rel=2e-5):
     runner = Runner(tick)
     table = None
     if tick.inputs:
-        from bondloop.program.signals.in_tick import now_and_next
+        from bondloop.signals.in_tick import now_and_next
 
         table = now_and_next(test.tables.values(), ticks, tick.period)
     ran = runner.run(ticks, table)
@@ -214,8 +214,8 @@ def nonlinear_test(spring=None, friction=None, controller=None, **options):
     from bondloop.bondgraph import C, R
     from bondloop.control import Direct
     from bondloop.hybrid import HybridTest
-    from bondloop.program.signals import Sine
     from bondloop.rigs import Emulated
+    from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
     parts = {"element": [spring or C(stiffness=1e3), friction or R(damping=5.0)]}
@@ -333,7 +333,7 @@ def test_a_jump_is_noted_and_not_taken_for_an_open_loop(curved):
 def test_a_choice_by_time_alone_is_linear():
     x = Var("x")
     tick = tick_of({x: 0.5}, Update(((x, select(T < 1, 0.5 * x, 0.25 * x)),)))
-    from bondloop.program.one_step import Point
+    from bondloop.engine.analysis.spectrum.walk import Point
 
     early, late = one_step(tick), one_step(tick, at=Point(count=20))
     assert early.linear

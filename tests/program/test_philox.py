@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bondloop.program.calculus import partials
-from bondloop.program.expr import Op, Var
-from bondloop.program.philox import normal, normal_array, philox4x32, uniform, uniform_array
+from bondloop.engine.ir.calculus import partials
+from bondloop.engine.ir.expr import Op, Var
+from bondloop.engine.ir.philox import normal, normal_array, philox4x32, uniform, uniform_array
 
 ALL = 0xFFFFFFFF
 PI = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
@@ -54,7 +54,7 @@ def test_streams_seeds_and_neighbours_are_uncorrelated():
 
 def test_the_series_are_the_functions():
     """Box and Muller's formula with the mathematical library gives the same but for rounding."""
-    from bondloop.program.philox import _fraction, _words
+    from bondloop.engine.ir.philox import _fraction, _words
 
     for counter in range(500):
         w = _words(3, 0, counter)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_continuous_lyapunov
 
+from bondloop.engine.analysis import positive_realness
 from bondloop.errors import InputError
-from bondloop.program import positive_realness
 
 positive = st.floats(0.01, 100)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.program.philox import uniform
-from bondloop.program.signals import Earthquake, Flat, Gamma, Jennings, Noise, Trapezoid
+from bondloop.engine.ir.philox import uniform
+from bondloop.signals import Earthquake, Flat, Gamma, Jennings, Noise, Trapezoid
 
 
 @given(

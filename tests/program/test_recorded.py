@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Se, Sf, Zero
 from bondloop.errors import InputError
-from bondloop.program.signals import Recorded, signal_from
-from bondloop.records import GroundMotion
+from bondloop.results import GroundMotion
+from bondloop.signals import Recorded, signal_from
 
 samples = st.lists(st.floats(-10, 10), min_size=2, max_size=30)
 

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Var
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
-from bondloop.program.schedule import Loop
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.statement import Loop
 
 
 @given(st.integers(1, 6), st.integers(0, 2**16))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import AccuracyWarning, InputError
-from bondloop.program.signals import Signal, Table
+from bondloop.signals import Signal, Table
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.program.signals import Chirp, Constant, Noise, Ramp, Scaled, Sine, SumOfSines, Sweep, Table
+from bondloop.signals import Chirp, Constant, Noise, Ramp, Scaled, Sine, SumOfSines, Sweep, Table
 from bondloop.units import is_of_kind
 
 LENGTHS = [

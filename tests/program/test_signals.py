@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.expr import Var, evaluate
 from bondloop.errors import InputError
-from bondloop.program.expr import Var, evaluate
-from bondloop.program.signals import (
+from bondloop.signals import (
     Chirp,
     Constant,
     Derivative,

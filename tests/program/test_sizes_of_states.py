@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from bondloop.bondgraph import C, I, IField, Model, One, R, Se, Stop, Zero
+from bondloop.engine.analysis.simulation.state_sizes import StateSizes
+from bondloop.engine.analysis.simulation.stepping import fastest
 from bondloop.errors import InputError
-from bondloop.program.state_sizes import StateSizes
-from bondloop.program.stepping import fastest
 
 DRAWN = settings(deadline=None, max_examples=12, phases=[Phase.generate])
 scales = st.floats(-18, 18).map(lambda k: 10.0**k)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bondloop.program.expr import Const, Var, function, select
-from bondloop.program.slopes import OFTEN, Forms, Slopes
+from bondloop.engine.analysis.spectrum.slopes import OFTEN, Forms, Slopes
+from bondloop.engine.ir.expr import Const, Var, function, select
 
 A, B, C, D = (Var(name) for name in "abcd")
 VALUES = {A: 0.7, B: -1.3, C: 2.9, D: 0.11}

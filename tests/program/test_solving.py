@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Var
-from bondloop.program.schedule import Loop
-from bondloop.program.solving import SingularError, factorised, solve_small
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.factored import SingularError, factorised, solve_small
+from bondloop.engine.ir.statement import Loop
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

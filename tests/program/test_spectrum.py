@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bondloop.engine.analysis.spectrum import spectrum as spectrum_module
+from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, with_registers, written_out
+from bondloop.engine.analysis.spectrum.spectrum import count_outside, spectrum
 from bondloop.errors import InputError
-from bondloop.program import spectrum as spectrum_module
-from bondloop.program.delayed_step import DelayedStep, with_registers, written_out
-from bondloop.program.spectrum import count_outside, spectrum
 
 ONE = np.ones((1, 1))
 
@@ -242,8 +242,8 @@ def test_what_does_not_fit_is_refused(change):
 
 
 def test_responses_of_many_states_are_those_of_one_point_at_a_time(monkeypatch):
-    from bondloop.program import delayed_step
-    from bondloop.program.delayed_step import DelayedStep, response
+    from bondloop.engine.analysis.spectrum import delayed_step
+    from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, response
 
     rng = np.random.default_rng(3)
     n, q = 40, 3

@@ -9,8 +9,8 @@ import sympy as sp
 from scipy import linalg
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Sf, Zero
+from bondloop.engine import System, system_from_matrices
 from bondloop.errors import InputError, SolveError
-from bondloop.program import System, system_from_matrices
 
 
 def oscillator(m=2.0, c=0.4, k=8.0, **options):

@@ -8,9 +8,9 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
+from bondloop.engine.analysis.rest import null, state_units
+from bondloop.engine.analysis.steady import fastest_growth, left_open
 from bondloop.errors import SolveError, StabilityWarning
-from bondloop.program.rest import null, state_units
-from bondloop.program.steady import fastest_growth, left_open
 
 
 def network(seed, *, law=None):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from bondloop.bondgraph import MTF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf, Zero
+from bondloop.engine.analysis.equation_text import latex_names
 from bondloop.errors import SolveError
-from bondloop.program.equations import latex_names
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 size = st.floats(0.2, 5.0)
@@ -96,7 +96,7 @@ def test_polynomial_part_and_strictly_proper_rest():
 def test_zeros_where_two_inputs_act_through_their_rates():
     # y1 = s u1 + u2, y2 = u1 + x with dx/dt = -x + u2: det [[s, 1], [1, 1/(s+1)]] = (s - (s + 1))/(s + 1),
     # without zeros; with y2 = 2 u1 + x: s - 2 (s + 1) = 0 at s = -2.
-    from bondloop.program.statespace import transmission_zeros
+    from bondloop.engine.ir.statespace import transmission_zeros
 
     A, B = np.array([[-1.0]]), np.array([[0.0, 1.0]])
     for gain, zeros in ((1.0, []), (2.0, [-2.0])):

@@ -11,16 +11,16 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import write_c
-from bondloop.data.ranges import Range
+from bondloop.engine.codegen import write_c
+from bondloop.engine.data.ranges import Range
+from bondloop.engine.ir import tick_json
+from bondloop.engine.ir.causal_order import schedule
+from bondloop.engine.ir.expr import COMPARISONS, FUNCTIONS, Const, Op, Var, function, select
+from bondloop.engine.ir.quantity import Quantity
+from bondloop.engine.ir.statement import Assign, Loop
+from bondloop.engine.ir.tick import Channel, Delay, Product, Repeat, Tick, Update
+from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError
-from bondloop.program import tick_json
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Op, Var, function, select
-from bondloop.program.quantity import Quantity
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
-from bondloop.program.tick_json import dump_tick, load_tick
 
 OPERANDS = {"add": 3, "and": 2, "or": 2, "select": 3, "normal": 3, "uniform": 3}
 OPERANDS |= dict.fromkeys(["mul", "div", "pow", "atan2", "fmin", "fmax", *COMPARISONS], 2)

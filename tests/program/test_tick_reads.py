@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bondloop.errors import ModelError
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign, Loop, loops, without_loops
-from bondloop.program.tick import (
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign, Loop, loops, without_loops
+from bondloop.engine.ir.tick import (
     Delay,
     Product,
     Repeat,
@@ -19,6 +18,7 @@ from bondloop.program.tick import (
     revised,
     statements,
 )
+from bondloop.errors import ModelError
 
 X, U, Z, Y = (Var(n) for n in ("x", "u", "z", "y"))
 

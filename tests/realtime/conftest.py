@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.realtime.programs.build import build_pair
-from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
+from bondloop.realtime.stop_requests import FOLDER, PREFIX
 
 sys.path.insert(0, str(Path(__file__).parent))  # for two_halves.py
 

@@ -9,7 +9,7 @@ import pytest
 from two_halves import until
 
 from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.interruption import interrupts
 
 
 class Loop:

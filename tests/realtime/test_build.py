@@ -21,10 +21,10 @@ from two_halves import (
     make_rig,
 )
 
-from bondloop.compile.toolchain import build_program
+from bondloop.engine.codegen.toolchain import build_program
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import CompileError, InputError
 from bondloop.papers import dubois_damper, gawthrop_two_actuators, wagg_two_mass_rig
-from bondloop.program.tick import Channel, Tick
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.programs.build import build_loop, build_rig, loop_sources, rig_sources
 from bondloop.realtime.programs.interface import computer_ends, rig_ends

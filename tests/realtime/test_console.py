@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from two_halves import LoopOptions, make_computer, make_rig, until
 
-from bondloop.data.ranges import Range
+from bondloop.engine.data.ranges import Range
+from bondloop.engine.ir.expr import Var
 from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
-from bondloop.program.expr import Var
 from bondloop.realtime import Console, LoopProcess, Ring
 from bondloop.realtime.programs.build import build_pair
 from bondloop.realtime.recorder import Recorder
 from bondloop.realtime.stop_requests import REQUESTS
 from bondloop.realtime.telemetry.event_log import EventLog
 from bondloop.realtime.telemetry.protocol import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
-from bondloop.records import Record, read_events
+from bondloop.results import Record, read_events
 from bondloop.safety import Cause
 
 BEGIN = {"stiffness": 400.0, "gain": 1.0, "ratio": 2.0, "fixed": 7.0}

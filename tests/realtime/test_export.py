@@ -10,9 +10,10 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.program.signals.table import Table
-from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.options import LoopOptions, RigOptions
+from bondloop.realtime.process import LoopProcess, RigProcess
 from bondloop.realtime.programs.export import export_c
+from bondloop.signals.table import Table
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 

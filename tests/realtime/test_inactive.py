@@ -7,7 +7,7 @@ import pytest
 from two_halves import PERIOD, LoopOptions, make_computer, make_rig, make_whole, until
 from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_loop
 from bondloop.realtime.telemetry.protocol import FLAGS

@@ -23,12 +23,12 @@ from two_halves import (
     until,
 )
 
-from bondloop.program.expr import Const, Var, function, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel
+from bondloop.engine.ir.expr import Const, Var, function, select
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring
 from bondloop.realtime.programs.build import build_loop
-from bondloop.realtime.telemetry.segment import FOLDER
+from bondloop.realtime.stop_requests import FOLDER
 from bondloop.safety.causes import Cause
 
 OPTIONS = {"link": "loopback://", "retreat": 0.02}

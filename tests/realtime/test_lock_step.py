@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from two_halves import LoopOptions, make_rig, make_whole
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_pair
 

@@ -9,7 +9,7 @@ from two_halves import until
 from bondloop.hybrid import Tunable
 from bondloop.papers import dubois_damper, gawthrop_two_actuators
 from bondloop.realtime import Console, run_realtime
-from bondloop.records import Record, read_events
+from bondloop.results import Record, read_events
 from bondloop.safety import Cause, Limits
 
 SCALE, HOLD, DAMPING = "excitation.scale", "excitation.hold", "numerical.outer1.R.damping"

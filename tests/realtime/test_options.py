@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop import realtime
-from bondloop.data.described import Parameter
+from bondloop.engine.data.described import Parameter
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopOptions, RigOptions, export_c, run_realtime

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bondloop.description import load_text
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
 from bondloop.realtime.session import prepare

@@ -17,8 +17,8 @@ from two_halves import until
 from wire import ACCEPT, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
 from bondloop.cli.laboratory.preflight import TerminalList
-from bondloop.description import read_channels_text
 from bondloop.errors import InputError
+from bondloop.files import read_channels_text
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console

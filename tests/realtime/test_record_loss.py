@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from bondloop.cli.laboratory.realtime import _tell_trouble
 from bondloop.cli.main import app
 from bondloop.cli.settings import find_test
-from bondloop.description import load_text
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session

@@ -10,7 +10,7 @@ import bondloop as bl
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import run_realtime
-from bondloop.records import Record
+from bondloop.results import Record
 
 
 @pytest.fixture(scope="module")

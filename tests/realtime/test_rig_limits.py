@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bondloop.description import load_text
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopOptions, session
 from bondloop.realtime.dry_run import expected

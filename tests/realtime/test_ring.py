@@ -6,10 +6,10 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, Ring
-from bondloop.realtime.stop_requests import MAGIC
+from bondloop.realtime.stop_requests import FOLDER, MAGIC
 from bondloop.realtime.telemetry.protocol import HEADER, VERSION, slot_type
 from bondloop.realtime.telemetry.ring import Histogram, bin_edges
-from bondloop.realtime.telemetry.segment import FOLDER, Segment, fresh_name, remove
+from bondloop.realtime.telemetry.segment import Segment, fresh_name, remove
 
 SLOTS, CHANNELS = 16, 3
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
+from bondloop.engine.ir.tunable import Tunable
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, mr_damper_building
-from bondloop.program.tunable import Tunable
 from bondloop.realtime import LoopOptions, LoopProcess, run_realtime
 from bondloop.realtime.programs.build import loop_sources
 from bondloop.realtime.programs.loop_programs import loop_program, signal_table
-from bondloop.records import read_run
+from bondloop.results import read_run
 from bondloop.safety import Interlock, Limits, PowerTrip
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "compile"))

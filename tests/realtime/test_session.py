@@ -10,21 +10,22 @@ import numpy as np
 import pytest
 from two_halves import until
 
+from bondloop.check.checking import Check
+from bondloop.check.finding import UNBUILT, Finding
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Run
-from bondloop.hybrid.check import Check
-from bondloop.hybrid.finding import UNBUILT, Finding
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.program.signals import table
 from bondloop.realtime import session
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.programs.loop_programs import rig_program, signal_table
 from bondloop.realtime.recorder_supervisor import merged_files
 from bondloop.realtime.session import prepare, run_realtime
+from bondloop.realtime.stop_requests import FOLDER, PREFIX
 from bondloop.realtime.summary import Watcher, summary_lines
-from bondloop.realtime.telemetry.segment import FOLDER, PREFIX, Segment
-from bondloop.records import Record, read_cycles, read_run
+from bondloop.realtime.telemetry.segment import Segment
+from bondloop.results import Record, read_cycles, read_run
 from bondloop.safety import Interlock, Limits
+from bondloop.signals import table
 
 SECONDS = 0.2
 RETREAT = 0.02

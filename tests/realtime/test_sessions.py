@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from two_halves import LoopOptions, make_computer, make_rig, until
 
+from bondloop.engine.ir.tick import Channel
 from bondloop.errors import InputError
-from bondloop.program.tick import Channel
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_loop
-from bondloop.realtime.telemetry.segment import FOLDER, PREFIX, remove_dead_link
+from bondloop.realtime.stop_requests import FOLDER, PREFIX
+from bondloop.realtime.telemetry.segment import remove_dead_link
 
 
 def link_of(scheme, shm):

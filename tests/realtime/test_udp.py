@@ -11,7 +11,7 @@ import pytest
 from two_halves import PERIOD, LoopOptions, make_rig, until
 from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, MODEL, REFUSE, pack, unpack
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.safety.causes import Cause

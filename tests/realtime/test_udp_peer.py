@@ -18,10 +18,10 @@ import pytest
 from two_halves import LOAD, PERIOD, STIFFNESS, LoopOptions, V, X, make_computer, until
 from wire import ACCEPT, unpack
 
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
+from bondloop.engine.ir.tick import Update
 from bondloop.errors import InputError
-from bondloop.program.tick import Update
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.programs.build import build_loop
 

@@ -4,12 +4,12 @@ import time
 from functools import partial
 
 import bondloop.realtime
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
-from bondloop.program.expr import Var, function, select
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Tick, Update
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
+from bondloop.engine.ir.expr import Var, function, select
+from bondloop.engine.ir.quantity import Meaning, Role
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Tick, Update
 from bondloop.realtime.programs.build import Programs, build_pair, loop_sources
 
 PERIOD = 1e-3

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from bondloop.errors import InputError
-from bondloop.records import Record, csv_text, export
-from bondloop.records.export import matlab_names
+from bondloop.results import Record
+from bondloop.results.records import csv_text, export
+from bondloop.results.records.export import matlab_names
 
 RECORD = Record(
     np.arange(3) * 0.1,  # 0.30000000000000004 and the like must keep every digit

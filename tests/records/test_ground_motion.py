@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.records import read_at2, read_matlab_motion, read_two_columns
+from bondloop.results import read_at2, read_matlab_motion, read_two_columns
 
 NEW = "PEER NGA STRONG MOTION DATABASE RECORD\nLoma Prieta, 0\nACCELERATION TIME SERIES IN UNITS OF G\n"
 OLD = "PACIFIC ENGINEERING STRONG-MOTION DATA\nIMPERIAL VALLEY\nACCELERATION TIME HISTORY IN UNITS OF G\n"

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.realtime.recorder import CYCLE
-from bondloop.records import Record, read_cycles
-from bondloop.records.growing import GrowingRun
+from bondloop.results import Record, read_cycles
+from bondloop.results.records.growing import GrowingRun
 
 CHILD = """
 import sys
 from pathlib import Path
 import numpy as np
 from bondloop.realtime.recorder import CYCLE
-from bondloop.records.growing import GrowingRun
+from bondloop.results.records.growing import GrowingRun
 
 def anonymous():
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.errors import InputError
-from bondloop.program.quantity import Meaning, Role
-from bondloop.records import Record, hdf5, read_run
-from bondloop.records.growing import GrowingRun
-from bondloop.records.policy import STORAGE
+from bondloop.results import Record, read_run
+from bondloop.results.records import hdf5
+from bondloop.results.records.growing import GrowingRun
+from bondloop.results.records.policy import STORAGE
 
 NAMES = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters="/"), min_size=1

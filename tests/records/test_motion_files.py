@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import AccuracyWarning, InputError
-from bondloop.records import read_cosmos, read_esm, read_ground_motion, read_matlab_motion, read_two_columns
+from bondloop.results import read_cosmos, read_esm, read_ground_motion, read_matlab_motion, read_two_columns
 
 G = 9.80665  # m/s², standard gravity
 ESM = ("EVENT_NAME: NORCIA\nSTATION_CODE: AMT\nSTREAM: HGE\nSAMPLING_INTERVAL_S: 0.005000\nNDATA: 4\n"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.records import Record
+from bondloop.results import Record
 
 
 def test_all_faults_of_a_record_are_reported_at_once():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from bondloop.errors import InputError
-from bondloop.records import GroundMotion, ResponseSpectrum, response_spectrum
+from bondloop.results import GroundMotion, ResponseSpectrum, response_spectrum
 
 G = 9.80665
 

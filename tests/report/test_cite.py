@@ -6,7 +6,7 @@ import pytest
 
 import bondloop as bl
 from bondloop import control, devices, integrate, papers
-from bondloop.data.kinds import FAMILIES
+from bondloop.engine.data.kinds import FAMILIES
 from bondloop.report.literature import SOURCES, TEXTBOOK, WORKS, works_of
 
 ROOMS = (control, devices, integrate, integrate.structural)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from bondloop.cli.laboratory.play import slider_of, variant_of
-from bondloop.compile.toolchain import zig
-from bondloop.compile.wasm import wasm_compiler, write_wasm
 from bondloop.control import Direct
+from bondloop.engine.codegen.toolchain import zig
+from bondloop.engine.codegen.wasm import wasm_compiler, write_wasm
 from bondloop.errors import CompileError, InputError
 from bondloop.papers import dubois_damper, gawthrop_two_actuators, mr_damper_building
 from bondloop.report import write_play
@@ -142,7 +142,7 @@ def test_a_page_that_cannot_run_says_why(chromium, tmp_path):
 @pytest.mark.slow
 def test_zig_makes_pages_as_good_as_clang(opened, monkeypatch):
     """As any ziglang that `bondloop[zig]` allows: 0.13.0 to 0.17.0 were tried, each with seven tests."""
-    monkeypatch.setattr("bondloop.compile.wasm.shutil.which", lambda _: None)
+    monkeypatch.setattr("bondloop.engine.codegen.wasm.shutil.which", lambda _: None)
     test = gawthrop_two_actuators.test()
     run = test.run(SECONDS)
     found = opened(test).evaluate("steps => bondloop.rehearse(steps)", round(SECONDS / test.period))
@@ -238,6 +238,6 @@ def test_the_command_line_refuses_what_it_cannot_read():
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
-    monkeypatch.setattr("bondloop.compile.wasm.zig", lambda: None)
+    monkeypatch.setattr("bondloop.engine.codegen.wasm.zig", lambda: None)
     with pytest.raises(CompileError, match="wasi-libc"):
         write_wasm(gawthrop_two_actuators.test().tick)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 import bondloop as bl
 from bondloop import papers
 from bondloop.errors import InputError
-from bondloop.external import RehearsedRig
 from bondloop.hybrid import Run
+from bondloop.interop import RehearsedRig
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.records import Record
 from bondloop.report import sections, write_report
 from bondloop.report.reported_run import ReportedRun, other_rig
 from bondloop.report.tested import parts
 from bondloop.report.words import facts, limits_used, parameter_rows
+from bondloop.results import Record
 from bondloop.substructure import ExternalHalf
 
 KEYS = st.sampled_from(
@@ -214,7 +214,7 @@ def test_descriptions_of_any_form_are_said(part):
 
 
 def test_the_page_of_a_run_with_another_rig_warns(two):
-    from bondloop.description import load_text
+    from bondloop.files import load_text
 
     settings = {"link": "fmu://stiff.fmu", "emulated": True, "own_rig": False}
     run = Run(replace(two.record, description={**two.record.description, "realtime": settings}))
@@ -249,7 +249,7 @@ def test_a_report_has_what_a_reader_asks_for(two, tmp_path):
 
 
 def test_the_test_of_the_page_gives_the_same_run(two):
-    from bondloop.description import load_text
+    from bondloop.files import load_text
 
     words = outline(write_report(two, check=False)).words
     text = next(w for w in words if "\ntest = " in f"\n{w.lstrip()}")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bondloop.program.expr import Var, evaluate
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Tick, Update
+from bondloop.engine.ir.expr import Var, evaluate
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Delay, Tick, Update
 from bondloop.rigs.imperfections import Context
 
 

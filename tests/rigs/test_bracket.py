@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, Model, One, Port, R
-from bondloop.data.restoring import restore
+from bondloop.engine.data.restoring import restore
 from bondloop.errors import BondloopError
 from bondloop.rigs import OnBracket, OrificeDamper, mounted
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
-from bondloop.compile.toolchain import compiler
-from bondloop.program.expr import Var
-from bondloop.program.signals import Chirp, HalfSine, Pulse, Ramp, Rise, Sine, Step, SumOfSines, Sweep
-from bondloop.program.tick import Channel, Tick
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.rigs.imperfections import (
     Backlash,
     Bias,
@@ -22,6 +21,7 @@ from bondloop.rigs.imperfections import (
     Saturation,
     chain,
 )
+from bondloop.signals import Chirp, HalfSine, Pulse, Ramp, Rise, Sine, Step, SumOfSines, Sweep
 
 BACKENDS = ["numpy", *(["c"] if compiler() else [])]
 PERIOD = 0.01

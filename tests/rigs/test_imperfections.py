@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.philox import normal_array
+from bondloop.engine.ir.tick import Delay
 from bondloop.errors import InputError
-from bondloop.program.expr import Var
-from bondloop.program.philox import normal_array
-from bondloop.program.tick import Delay
 from bondloop.rigs.imperfections import (
     Backlash,
     Bias,

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bondloop.bondgraph import C, I, Model, One, Port, R
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.tick import Delay, Repeat
 from bondloop.integrate import Exact
-from bondloop.program.tick import Delay, Repeat
 from bondloop.rigs import Emulated, mounted
-from bondloop.rigs.rig_tick import rig_tick
+from bondloop.rigs.emulation_tick import rig_tick
 from bondloop.transfer import MassSpringDamper
 
 PERIOD = 1e-2

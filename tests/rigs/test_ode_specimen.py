@@ -234,7 +234,7 @@ def test_several_interfaces():
 
 def system_at(system, states, inputs):
     """Rates and outputs of a system, by expressions alone."""
-    from bondloop.program.expr import evaluate
+    from bondloop.engine.ir.expr import evaluate
 
     values = {v: states[v.name] for v in system.state_vars} | dict(
         zip(system.input_vars, inputs, strict=True)

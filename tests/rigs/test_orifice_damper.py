@@ -7,16 +7,16 @@ import pytest
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.compile.runner import Runner
-from bondloop.compile.toolchain import compiler
 from bondloop.control import Direct
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var, substitute
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.integrate import RK4
-from bondloop.program.expr import Var, substitute
-from bondloop.program.signals import Sine
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import DamperData, Emulated, OrificeDamper, PlayData, mounted, nothing_mounted
+from bondloop.signals import Sine
 from bondloop.transfer import ServoHydraulic
 
 AREA, VOLUME, BULK = 15e-4, 300e-6, 1e9  # the standard damper's data

@@ -41,4 +41,4 @@ def test_arguments_of_a_test_are_copied():
     for argument in (outputs, values, record, excitation):
         argument.clear()
     assert again.describe() == before
-    assert bl.description.load_text(again.to_toml()).test == again
+    assert bl.files.load_text(again.to_toml()).test == again

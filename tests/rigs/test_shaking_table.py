@@ -5,10 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError, ModelError
-from bondloop.program.expr import Const, Var
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs import Noise, RampHold, Sensor, ShakingTable, Specimen, cubic_spring
 from bondloop.structures import Matrices
 

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from bondloop import description
-from bondloop.compile import Runner
+from bondloop import files as description
+from bondloop.engine.analysis.spectrum.linear_step import one_step
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
-from bondloop.program.expr import Var
-from bondloop.program.one_step import one_step
-from bondloop.program.signals import HalfSine
-from bondloop.program.tick import Channel, Tick
-from bondloop.program.tick_json import dump_tick
 from bondloop.rigs import ShakingTable, Specimen, TableDrive
+from bondloop.signals import HalfSine
 from bondloop.structures import Matrices
 from bondloop.transfer import Cylinder, MassSpringDamper, SerialPID, ServoHydraulic, ServoValve
 

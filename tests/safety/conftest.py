@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
-from bondloop.compile.toolchain import compiler
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.tick import Channel, Tick
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.safety import Interlock, Switch, Watched
 
 BACKENDS = ["numpy", *(["c"] if compiler() else [])]

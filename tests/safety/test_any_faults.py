@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile.toolchain import compiler
-from bondloop.program.block import Applied
-from bondloop.program.expr import Const, Op, Var, evaluate, select
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Const, Op, Var, evaluate, select
+from bondloop.engine.passes.block import Applied
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
 
 INTERFACES = 2

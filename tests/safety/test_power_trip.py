@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from bondloop.compile.runner import Runner
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.imperfections import Jump
 from bondloop.safety import Cause, Interlock, PowerTrip, safety_from
 

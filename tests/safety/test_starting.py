@@ -7,14 +7,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.compile.runner import Runner
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.hybrid import Switches
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.signals import Step
-from bondloop.program.tick import Channel, Tick
 from bondloop.realtime.machine_limits import switch_facts
 from bondloop.safety import Switch, start_words
+from bondloop.signals import Step
 
 T = 0.01
 SHARES = st.sampled_from([0.0, 1.0]) | st.integers(1, 99).map(lambda n: n / 100)

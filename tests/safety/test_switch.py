@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var
-from bondloop.program.signals import Constant, Step
-from bondloop.program.tick import Channel, Tick
 from bondloop.safety import Switch, safety_from
+from bondloop.signals import Constant, Step
 
 T = 0.01
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.ir.expr import Const, Var, evaluate
+from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.program.block import Context
-from bondloop.program.expr import Const, Var, evaluate
-from bondloop.program.signals import Step
-from bondloop.program.tick import Channel, Tick
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, Watched
+from bondloop.signals import Step
 
 T = 0.001
 FORCE, PLACE, RATE, WANTED, WANTED_RATE, COMMAND = range(6)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 import bondloop as bl
 from bondloop.bondgraph import C, Model, One, Port, bond
-from bondloop.description import load_text
+from bondloop.engine.ir.expr import Const
 from bondloop.errors import InputError
+from bondloop.files import load_text
 from bondloop.hybrid import HybridTest, PseudoDynamicTest
 from bondloop.integrate.structural import NewmarkImplicit
-from bondloop.program.expr import Const
-from bondloop.program.signals import Sine
 from bondloop.rigs import RampHold, Specimen
+from bondloop.signals import Sine
 from bondloop.structures import (
     Bar,
     Frame2D,

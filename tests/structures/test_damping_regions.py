@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.data.restoring import restore
+from bondloop.engine.data.restoring import restore
 from bondloop.errors import InputError
 from bondloop.structures import Frame2D, PointMass, Spring, Structure
 

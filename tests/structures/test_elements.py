@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from bondloop.structures import (
-    Bar,
-    Beam,
-    Beam3D,
-    Frame2D,
-    Frame3D,
-    Structure,
-    Timoshenko,
-)
+from bondloop.structures import Bar, Beam, Beam3D, Frame2D, Frame3D, Structure, Timoshenko
 
 STEEL = {"E": 210e9, "A": 1e-3, "rho": 7850.0}
 PLANE = {**STEEL, "I": 2e-6}

@@ -11,7 +11,7 @@ from bondloop.bondgraph.model import rejoin
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import Simulation
 from bondloop.integrate import NewmarkAverage
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 from bondloop.structures import (
     Bar,
     Beam,

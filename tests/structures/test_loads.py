@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bondloop as bl
 from bondloop.errors import InputError
-from bondloop.program.signals import Rise, signal_from
+from bondloop.signals import Rise, signal_from
 from bondloop.structures import (
     Bar,
     Frame2D,

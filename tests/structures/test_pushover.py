@@ -6,14 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import bond
-from bondloop.devices import (
-    Bilinear,
-    BoucWen,
-    GiuffreMenegottoPinto,
-    Hook,
-    Multilinear,
-    RambergOsgood,
-)
+from bondloop.devices import Bilinear, BoucWen, GiuffreMenegottoPinto, Hook, Multilinear, RambergOsgood
 from bondloop.errors import InputError, SolveError
 from bondloop.structures import (
     Frame2D,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.plots.structures import nodal_motion
+from bondloop.results.figures.structures import nodal_motion
 from bondloop.structures import (
     Bar,
     Beam,

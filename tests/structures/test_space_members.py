@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from bondloop.structures import (
-    Bar,
-    Beam,
-    Beam3D,
-    Dashpot,
-    Frame2D,
-    Frame3D,
-    PointMass,
-    Spring,
-    Structure,
-)
+from bondloop.structures import Bar, Beam, Beam3D, Dashpot, Frame2D, Frame3D, PointMass, Spring, Structure
 
 STEEL = {"E": 210e9, "A": 1e-3, "rho": 7850.0}
 SPACE = {**STEEL, "G": 80e9, "Iy": 2e-6, "Iz": 3e-6, "J": 4e-6}

@@ -7,14 +7,14 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import Model
-from bondloop.compile import Result, compiler
 from bondloop.devices import Bilinear
-from bondloop.hybrid.run import why_stopped
+from bondloop.engine.codegen import Result, compiler
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.loop_terms import sizes
+from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.newton_iteration import LoopFunctions, newton
 from bondloop.integrate import NewmarkAverage
-from bondloop.program.expr import Const, Var
-from bondloop.program.loop_terms import sizes
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
-from bondloop.program.newton import LoopFunctions, newton
+from bondloop.rehearsal.run import why_stopped
 from bondloop.structures import Beam, Structure, attach, field_form
 
 

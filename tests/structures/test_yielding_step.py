@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bondloop as bl
-from bondloop.compile import Runner
 from bondloop.devices import Bilinear, BoucWen, Multilinear
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.tick import Product
 from bondloop.integrate import NewmarkAverage
 from bondloop.integrate.trapezoidal import local_laws
-from bondloop.program.tick import Product
 from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, attach, field_form, static
 
 STEPS, RATE = 120, 100

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.compile.cuda import gpu_obstacle
+from bondloop.engine.codegen.cuda import gpu_obstacle
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies import Interrupted, Policy, sample

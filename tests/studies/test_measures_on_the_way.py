@@ -8,15 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bondloop as bl
-from bondloop import assess
-from bondloop.compile import Runner
-from bondloop.compile.batch import Batch
-from bondloop.compile.toolchain import compiler
+from bondloop import results as assess
+from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen.batch import Batch
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var, evaluate, function, variables
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.program.expr import Var, evaluate, function, variables
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick, Update
 from bondloop.studies.measures import _wobble
 from bondloop.studies.named_measures import named_measure, written_expression
 from bondloop.studies.rehearsals import Rehearsals

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import Runner
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.tick import Product, revised
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
-from bondloop.program.factored import Factored
-from bondloop.program.tick import Product, revised
 from bondloop.studies import Policy, rebuilt, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))

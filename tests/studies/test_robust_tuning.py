@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.program.expr import Var, function
-from bondloop.program.tick import Channel, Tick
 from bondloop.studies.figures import exceedance_curves, overlay, tornado, trade_off
 from bondloop.studies.robust_tuning import Setting, tune_over
-from bondloop.studies.sensitivity import sensitivity
+from bondloop.studies.sensitivity_study import sensitivity
 
 MASS = "rig.transfer.mass.mass"
 

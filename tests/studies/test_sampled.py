@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
-from bondloop.program.expr import Var
 from bondloop.studies import Sampled, sample
 from bondloop.studies.campaign import Interrupted
 from bondloop.studies.distributions import Distribution, distribution

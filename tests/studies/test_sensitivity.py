@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.papers import wagg_three_mass
-from bondloop.program.expr import Var, function
-from bondloop.program.tick import Channel, Tick
-from bondloop.studies.sensitivity import _estimates, sensitivity
+from bondloop.studies.sensitivity_study import _estimates, sensitivity
 from bondloop.studies.tick_measures import Measure
 
 EVERY = f"uniform({-math.pi!r}, {math.pi!r})"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile import batch as batches
-from bondloop.compile.batch import Batch, processor_lanes
-from bondloop.compile.policy import POLICY
+from bondloop.engine.codegen import batch as batches
+from bondloop.engine.codegen.batch import Batch, processor_lanes
+from bondloop.engine.codegen.policy import POLICY
+from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.program.expr import Var
 from bondloop.studies import Interrupted, Measure, Policy, sample
 from bondloop.studies.streamed import Rows, Stream
 
@@ -247,7 +247,7 @@ def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_p
     )
     batch = Batch(test.tick, [MASS])
     changed = replace(POLICY, card_bytes=8 * 40 * batch._plan.size)
-    monkeypatch.setattr("bondloop.compile.policy.POLICY", changed)
+    monkeypatch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
     told = []
     batch.run(found.values, 20, progress=lambda done, wanted: told.append((done, wanted)))
     assert batch._cuda.blocks == [40, 40, 20]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import assess
-from bondloop.compile.toolchain import compiler
+from bondloop import results as assess
+from bondloop.engine.codegen.toolchain import compiler
+from bondloop.engine.ir.expr import Var
 from bondloop.errors import InputError
 from bondloop.papers import dubois_damper, gawthrop_two_actuators
-from bondloop.program.expr import Var
 from bondloop.studies.rehearsals import Rehearsals
 from bondloop.studies.tick_measures import Measure
 

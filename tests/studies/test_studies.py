@@ -5,10 +5,10 @@ import csv
 import numpy as np
 import pytest
 
+from bondloop.engine.ir.expr import Var, function
+from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
-from bondloop.program.expr import Var, function
-from bondloop.program.tick import Channel, Tick, Update
 from bondloop.studies import Axis, Case, axis_from, heat_maps, simulated_stability, study
 
 

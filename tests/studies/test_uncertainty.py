@@ -13,12 +13,12 @@ from scipy.stats import norm, spearmanr
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+from bondloop.engine.ir.expr import Var
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.identify import fit_bond_graph, fit_time
-from bondloop.identify.process.structure import Structure
+from bondloop.identify.process.structure_selection import Structure
 from bondloop.papers import wagg_three_mass
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel, Tick
 from bondloop.studies import sample
 from bondloop.studies.distributions import Correlated, unit_points
 from bondloop.studies.identified import UncertainProcess, coefficients, from_identified, identified_file

@@ -3,8 +3,8 @@
 import pytest
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
+from bondloop.engine.system import system_from_matrices
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
-from bondloop.program.system import system_from_matrices
 from bondloop.substructure import check_assumptions, numerical_half, shortest_causal_path
 from bondloop.transfer import MassSpringDamper, transfer_system
 

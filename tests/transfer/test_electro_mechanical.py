@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from bondloop.compile.runner import Runner
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.rigs import Emulated, nothing_mounted
-from bondloop.rigs.rig_tick import rig_tick
+from bondloop.rigs.emulation_tick import rig_tick
 from bondloop.transfer import BallScrew, CascadedLoops, ElectroMechanical, ServoMotor, transfer_system
 
 HERTZ = np.array([0.5, 4.0, 15.0, 40.0, 120.0, 400.0])

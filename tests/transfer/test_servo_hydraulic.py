@@ -7,11 +7,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import Df, Function, Input, Model, MSe, One, R
-from bondloop.compile.runner import Runner
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen.runner import Runner
+from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.rigs import Emulated, OrificeDamper, mounted, nothing_mounted
-from bondloop.rigs.rig_tick import rig_tick
+from bondloop.rigs.emulation_tick import rig_tick
 from bondloop.transfer import Cylinder, SerialPID, ServoHydraulic, ServoValve, transfer_system
 
 STEP = 0.25e-3  # the rig's own step: 4 in a sample at 1 kHz

@@ -6,8 +6,8 @@ import sympy as sp
 
 import control
 from bondloop.bondgraph import I, Model, One, Port, Se
+from bondloop.engine.system import system_from_matrices
 from bondloop.errors import InputError, ModelError, SolveError
-from bondloop.program.system import system_from_matrices
 from bondloop.transfer import MassSpringDamper, transfer_system
 from bondloop.transfer.base import normal_form
 

@@ -2,50 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.domain import (
-    DOMAINS,
-    ELECTRIC,
-    HEAT,
-    HYDRAULIC,
-    MAGNETIC,
-    ROTATION,
-    THERMAL,
-    TRANSLATION,
-    Domain,
-)
-from bondloop.bondgraph.elements import (
-    GY,
-    MC,
-    MGY,
-    MR,
-    MTF,
-    RS,
-    SS,
-    TF,
-    C,
-    CField,
-    Clutch,
-    De,
-    Df,
-    Diode,
-    Function,
-    I,
-    ICField,
-    IField,
-    Input,
-    Integrator,
-    MSe,
-    MSf,
-    Multiport,
-    R,
-    RField,
-    Se,
-    Sf,
-    Stop,
-    Switch,
-)
-from bondloop.bondgraph.model import Model
-from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "DOMAINS",
@@ -93,4 +50,6 @@ __all__ = [
     "Switch",
     "Zero",
     "bond",
-]  # fmt: skip
+]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

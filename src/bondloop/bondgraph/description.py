@@ -14,15 +14,7 @@ from typing import Any
 
 from bondloop.bondgraph.graph import Graph
 from bondloop.bondgraph.parts import Bond, Part, describe_part
-from bondloop.data.kinds import (
-    FAMILIES,
-    PYTHON,
-    Kind,
-    complete,
-    in_words,
-    origin_of,
-    plain,
-)
+from bondloop.engine.data import FAMILIES, PYTHON, Kind, complete, in_words, origin_of, plain
 
 __all__ = ["describe_model", "mark_of"]
 

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from bondloop.display import brief
+from bondloop.engine.ir import KINDS, Quantity
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.quantity import KINDS, Quantity
 from bondloop.units import is_of_kind, multiplied
 
 __all__ = [

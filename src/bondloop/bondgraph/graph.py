@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Self
 
-from bondloop.bondgraph.elements import MGY, MTF, Input, Multiport, TwoPort, check_number
+from bondloop.bondgraph.elements.laws import check_number
+from bondloop.bondgraph.elements.multiport import Multiport
+from bondloop.bondgraph.elements.signals import Input
+from bondloop.bondgraph.elements.two_ports import MGY, MTF, TwoPort
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Reading, Terminal, Zero, bond, unbond
 from bondloop.errors import InputError, ModelError, unknown_name
 

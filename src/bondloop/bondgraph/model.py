@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph.cut import INTERFACE, cut, interfaces
+from bondloop.bondgraph.cutting import INTERFACE, cut, interfaces
 from bondloop.bondgraph.description import describe_model, mark_of
 from bondloop.bondgraph.graph import Graph
 from bondloop.bondgraph.parts import Part, Port, Reading, Terminal, bond
-from bondloop.data.kinds import Kind, Origin, family_word, in_python, kept, origin_of, register
 from bondloop.display import telling
+from bondloop.engine.data import Kind, Origin, family_word, in_python, kept, origin_of, register
 from bondloop.errors import BondloopError, InputError, ModelError, one_or_all
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bondloop.display.figure import Bundle
-    from bondloop.program.system import System
+    from bondloop.display import Bundle
+    from bondloop.engine import System
 
 __all__ = ["Model", "model_from_parts", "place", "rejoin"]
 
@@ -112,7 +112,7 @@ class Model(Graph):
         return system
 
     def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:
-        """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cut.cut`.
+        """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cutting.cut`.
 
         ``numerical, physical = chain.cut("m2.right >> m3.left")``
 
@@ -155,7 +155,8 @@ class Model(Graph):
         dpi
             Dots per inch of a PNG.
         """
-        from bondloop.bondgraph.drawing import draw, sketch
+        from bondloop.bondgraph.drawing.page import draw
+        from bondloop.bondgraph.drawing.text_sketch import sketch
 
         nodes, edges = sketch(self, fold, [unfold] if isinstance(unfold, str) else unfold)
         return draw(

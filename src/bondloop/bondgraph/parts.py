@@ -12,7 +12,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from bondloop.bondgraph.domain import Domain, domain_from
-from bondloop.data.kinds import (
+from bondloop.engine.data import (
     FAMILIES,
     PYTHON,
     Kind,
@@ -29,7 +29,7 @@ from bondloop.errors import AbsentError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bondloop.bondgraph.elements import Relations
+    from bondloop.bondgraph.elements.relations import Relations
     from bondloop.bondgraph.graph import Graph
 
 __all__ = [

@@ -43,9 +43,7 @@ def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     as_json: AsJson = False,
 ) -> None:
     """Run controllers through the field's benchmark (Silva 2020): criteria, goals, plants that differ."""
-    from bondloop.papers.silva_comparison import compare, markdown, missed, save_csv, trials
-    from bondloop.papers.silva_figure import figure
-    from bondloop.papers.silva_plant import CONTROLLERS
+    from bondloop.papers import CONTROLLERS, compare, figure, markdown, missed, save_csv, trials
 
     comparison = compare(
         _listed(controllers) or list(CONTROLLERS),

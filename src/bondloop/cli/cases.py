@@ -14,7 +14,8 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from types import ModuleType, SimpleNamespace
 
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
     from bondloop.studies import Sampled
 
     Module = ModuleType | SimpleNamespace
@@ -160,9 +161,8 @@ def keep_tests(
     figures
         Whether to draw their motions over each other.
     """
-    from bondloop.hybrid.channel_bounds import DIVERGED
-    from bondloop.studies import overlay
-    from bondloop.studies.sampled import histories
+    from bondloop.rehearsal import DIVERGED
+    from bondloop.studies import histories, overlay
 
     test = cases({})[0]
     chosen = found.choose(measure, which)

@@ -15,7 +15,7 @@ from bondloop.display import at_work
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Check
+    from bondloop.check import Check
 
 __all__ = ["check"]
 

@@ -74,8 +74,8 @@ def _python() -> Answer:
 
 def _compiler() -> Answer:
     """Compile and run a test, which is what a compiler is for."""
-    from bondloop.compile import compiler
-    from bondloop.papers import gawthrop_three_mass
+    from bondloop.engine.codegen import compiler
+    from bondloop.papers import test
 
     remedy = "install one (Debian: apt install gcc), or: pip install 'bondloop[zig]'"
     try:
@@ -84,7 +84,7 @@ def _compiler() -> Answer:
             return Answer(
                 "C compiler", "care", "none: tests run in Python, some hundred times slower", remedy
             )
-        run = gawthrop_three_mass.test().run(0.1)
+        run = test().run(0.1)
     except (BondloopError, OSError) as error:
         return Answer("C compiler", "bad", str(error).splitlines()[0], remedy)
     if run.record.attributes["backend"] != "c":
@@ -93,7 +93,7 @@ def _compiler() -> Answer:
 
 
 def _cache() -> Answer:
-    from bondloop.compile.toolchain import cache_folder
+    from bondloop.engine.codegen import cache_folder
 
     try:
         folder = cache_folder()
@@ -164,7 +164,7 @@ def _governor() -> Answer:
 
 
 def _graphics() -> Answer:
-    from bondloop.compile.cuda import gpu_obstacle
+    from bondloop.engine.codegen import gpu_obstacle
 
     obstacle = gpu_obstacle()
     if obstacle:

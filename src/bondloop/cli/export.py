@@ -45,7 +45,7 @@ def c(
     as_json: AsJson = False,
 ) -> None:
     """Write a folder of C that builds with one `make`: executive, tick, drivers, rig; after a check."""
-    from bondloop.realtime.programs.export import export_c
+    from bondloop.realtime.programs import export_c
 
     test, module = find_test(source, settings or [])
     length = length_of(test, module, seconds)
@@ -113,7 +113,7 @@ def toml(
     as_json: AsJson = False,
 ) -> None:
     """Write a test as a TOML file, to be changed, checked and run."""
-    from bondloop.description import to_toml
+    from bondloop.files import to_toml
 
     test, module = find_test(source, settings or [])
     to_toml(test, file, seconds=getattr(module, "SECONDS", None))

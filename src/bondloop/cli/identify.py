@@ -14,11 +14,8 @@ from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:
     from bondloop.errors import InputError
-    from bondloop.identify.data import Data
-    from bondloop.identify.input_output import InputOutput
-    from bondloop.identify.process.matrix_fit import MatrixFit
-    from bondloop.identify.process.process_fit import ProcessFit
-    from bondloop.identify.process.ranking import Ranking
+    from bondloop.identify import Data, InputOutput
+    from bondloop.identify.process import MatrixFit, ProcessFit, Ranking
 
 __all__ = ["identify", "matrix_of", "tell_matrix", "watch"]
 
@@ -74,7 +71,7 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
 ) -> None:
     """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
     from bondloop.identify import read_data
-    from bondloop.identify.process.ranking import AUTO, rank_time
+    from bondloop.identify.process import AUTO, rank_time
 
     with at_work(f"reading {file.name}", as_json):
         data = read_data(file, rate=rate)
@@ -162,7 +159,7 @@ def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> Path:
     import numpy as np
 
     from bondloop.identify import spectral_response
-    from bondloop.plots.process_fit import process_models
+    from bondloop.results.figures import process_models
 
     chosen = ranking.recommended
     segments = int(np.clip(len(pair.input) // 1024, 2, 32))
@@ -209,7 +206,7 @@ def matrix_of(
     """Fit a model to every pair of the named channels."""
     import numpy as np
 
-    from bondloop.identify import fit_matrix
+    from bondloop.identify.process import fit_matrix
 
     for name in inputs:  # each pair is looked at, and what makes a fit impossible is refused by name
         for other in outputs:
@@ -249,7 +246,7 @@ def tell_matrix(
 def watch(pair: InputOutput, model: Path, hold: str, as_json: bool) -> None:
     """Say whether a model still holds on a record."""
     from bondloop.identify import model_drift
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
     drift = model_drift(pair.input, pair.output, pair.sample_period, Process.load(model), hold=hold)
     if as_json:

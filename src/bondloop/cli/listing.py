@@ -31,8 +31,8 @@ def schema(
     channels: Annotated[bool, typer.Option("--channels", help="That of channels files instead.")] = False,
 ) -> None:
     """Print the JSON Schema of test files, with which editors complete and check them."""
-    from bondloop.description import channels_schema
-    from bondloop.description import schema as of_test_files
+    from bondloop.files import channels_schema
+    from bondloop.files import schema as of_test_files
 
     found = channels_schema() if channels else of_test_files()
     if out is None:

@@ -19,7 +19,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = ["run"]
 
@@ -55,7 +55,7 @@ def run(
     said: list[str] = []
     own_figures: Callable[[Run, Path], list[Path]] | None = None
     if source.endswith((".h5", ".hdf5")):
-        from bondloop.hybrid import rerun
+        from bondloop.rehearsal import rerun
 
         if settings or seconds is not None:
             raise InputError(f"{source} is repeated exactly as it was; --set and --seconds do not apply")

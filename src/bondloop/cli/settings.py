@@ -18,8 +18,7 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from bondloop.hybrid import HybridTest
-    from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.hybrid import HybridTest, Rehearsable
 
 __all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of", "own_length"]
 
@@ -94,7 +93,7 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType 
 
 def _from_test_file(path: Path, settings: list[str]) -> tuple[HybridTest, SimpleNamespace]:
     from bondloop.cli.safety_settings import with_safety
-    from bondloop.description import read
+    from bondloop.files import read
 
     safety, rest = _apart(settings)
     file = read(path, dict(_split(text) for text in rest))
@@ -131,14 +130,14 @@ def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:
 def _running(source: str) -> AbstractContextManager[None]:
     if not source.endswith(".py"):
         return nullcontext()
-    from bondloop.description.python_file import running
+    from bondloop.files import running
 
     return running(Path(source))
 
 
 def _module(source: str) -> ModuleType | SimpleNamespace:
     if source.endswith(".py"):
-        from bondloop.description.python_file import names_in
+        from bondloop.files import names_in
 
         path = Path(source)
         names = names_in(path, "bondloop_test")
@@ -196,7 +195,7 @@ def _converted(key: str, given: str, default: object) -> bool | float | str:
         except ValueError:
             raise InputError(f"{key}: expected a whole number; found {given!r}") from None
     if isinstance(default, float):
-        from bondloop.data.ranges import number
+        from bondloop.engine.data import number
 
         return number(given, key, *UNITS.get(key, ()))
     return given

@@ -11,7 +11,7 @@ from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.quantities import RATE
 
 if TYPE_CHECKING:
-    from bondloop.records import Record
+    from bondloop.results.records import Record
 
 __all__ = ["show"]
 
@@ -32,12 +32,12 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Tell what is in a file: channels, units, rate, gaps, what looks wrong; of a run how it ended."""
-    from bondloop.identify.contents import contents_of, read_contents
+    from bondloop.identify import contents_of, read_contents
 
     about: dict[str, object] = {}
     if _is_run(file):
-        from bondloop.measurements import Measurements
-        from bondloop.records import Record
+        from bondloop.readers import Measurements
+        from bondloop.results.records import Record
 
         record = Record.load(file, isolated=True)
         about = _run(record)
@@ -67,7 +67,7 @@ def _is_run(file: Path) -> bool:
 
 def _sensed(record: Record) -> list[str] | None:
     """Return the channels of a run that sensors made; None where the file does not say what they are."""
-    from bondloop.program.quantity import Role
+    from bondloop.engine.ir import Role
 
     told = any(meaning.role is not Role.OTHER for meaning in record.meanings.values())
     return record.channels_of(Role.MEASURED) if told else None
@@ -76,7 +76,7 @@ def _sensed(record: Record) -> list[str] | None:
 def _run(record: Record) -> dict[str, object]:
     """Return what was tested and how it ended, as far as the file says it."""
     from bondloop.errors import BondloopError
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
     description, attributes = record.description, record.attributes
     kind = {"HybridTest": "a hybrid test"}.get(str(description.get("test", "")), description.get("test"))

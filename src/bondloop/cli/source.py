@@ -100,7 +100,7 @@ def _is_file(source: str) -> bool:
 
 
 def _from_test_file(path: Path) -> Model:
-    from bondloop.description import load
+    from bondloop.files import load
 
     model = load(path).structure
     if model is None:
@@ -112,7 +112,7 @@ def _from_test_file(path: Path) -> Model:
 
 def _from_file(path: Path) -> Model:
     from bondloop.bondgraph import Model
-    from bondloop.description.python_file import names_in, running
+    from bondloop.files import names_in, running
 
     names = names_in(path, "bondloop_model")
     with running(path):

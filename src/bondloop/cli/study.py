@@ -112,7 +112,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     as_json: AsJson = False,
 ) -> None:
     """Vary options or parameters of a test and measure stability, accuracy, or anything the test finds."""
-    from bondloop.studies.distributions import between_commas
+    from bondloop.studies import between_commas
 
     folder = out or Path("out") / short_name(source)
     wanted = [name for name in between_commas(measure) if name]
@@ -212,10 +212,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     keep: str = "",
 ) -> None:
     """Rehearse a test many times with values drawn from distributions."""
-    from bondloop.studies import Interrupted, exceedance, sample
-    from bondloop.studies.figures import differs
-    from bondloop.studies.sampled import choices
-    from bondloop.studies.streamed import NO_PYARROW, has_parquet
+    from bondloop.studies import NO_PYARROW, Interrupted, choices, differs, exceedance, has_parquet, sample
 
     distributions = uncertain(vary)
     if keep:
@@ -275,7 +272,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
 
 def _as_csv(found: Sampled, folder: Path, table: Path | None) -> tuple[list[Path], list[str]]:
     """Write the tests as CSV, if they are not too many; return the file, and what to say instead."""
-    from bondloop.studies.streamed import NO_PYARROW
+    from bondloop.studies import NO_PYARROW
 
     path = folder / "samples.csv"
     if len(found) > MOST_ROWS:

@@ -7,23 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.bondgraph.domain import TRANSLATION, Domain, domain_of
-from bondloop.data.described import Described
+from bondloop.bondgraph import TRANSLATION, Domain, domain_of
 from bondloop.display import brief
-from bondloop.program.block import Applied, Context, applied_of, at_interface
-from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.quantity import quantity_of
-from bondloop.program.written import Readings
-from bondloop.transfer.coupled import expect_set_point, width
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Const, Expr, Var, quantity_of, substitute
+from bondloop.engine.laws import Readings
+from bondloop.engine.passes import Applied, Context, applied_of, at_interface, connect
+from bondloop.transfer import expect_set_point, width
 
 if TYPE_CHECKING:
-    from bondloop.program.signals.base import Signal
-    from bondloop.program.system import System
-    from bondloop.program.tick import Channel
-    from bondloop.program.traced import Value
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine import System
+    from bondloop.engine.ir import Channel
+    from bondloop.engine.laws import Value
+    from bondloop.signals import Signal
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
 
 __all__ = [

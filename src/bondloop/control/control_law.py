@@ -9,25 +9,33 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from bondloop.control.base import Compensator, Measured
-from bondloop.control.blocks import carried, sending, transfer_models
-from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, number
+from bondloop.control.blocks.transfer_model import carried, sending, transfer_models
+from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, number
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Op, Quantity, Role, Update, Var, substitute
+from bondloop.engine.laws import (
+    Law,
+    Readings,
+    Traced,
+    Value,
+    array_of,
+    as_samples,
+    called,
+    entries,
+    formulas,
+    in_si,
+    named_parts,
+    one_number,
+    same_twice,
+)
+from bondloop.engine.passes import Applied, Context, at_interface
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.block import Applied, Context, at_interface
-from bondloop.program.expr import Const, Expr, Op, Var, substitute
-from bondloop.program.law import Law, entries, formulas
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.samples import as_samples, in_si
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Update
-from bondloop.program.traced import Traced, Value, array_of, named_parts, same_twice
-from bondloop.program.written import Readings, called, one_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Design
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
 __all__ = ["ControlLaw", "Desired"]
 

@@ -6,29 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from bondloop.control.adaptive import (
+from bondloop.control.adaptive.adaptive_feedforward import (
     AdaptiveModelBased,
-    AdaptivePrediction,
-    AdaptiveRemainder,
     AdaptiveTimeSeries,
     ConditionalTimeSeries,
-    RecursiveFir,
-    TwoStageAdaptive,
 )
+from bondloop.control.adaptive.adaptive_prediction import AdaptivePrediction
+from bondloop.control.adaptive.adaptive_remainder import AdaptiveRemainder
+from bondloop.control.adaptive.recursive_fir import RecursiveFir, TwoStageAdaptive
 from bondloop.control.family import Family, Setting, Task, between, one_of
-from bondloop.control.feedback import FeedforwardLQG, LoopShaping, OuterLoop, SlidingMode, SmithPredictor
-from bondloop.control.feedforward import (
-    Direct,
-    InverseModel,
-    LeadCompensation,
-    PolynomialPrediction,
-    inverse_series,
-)
+from bondloop.control.feedback.outer_loop import OuterLoop
+from bondloop.control.feedback.sliding_mode import SlidingMode
+from bondloop.control.feedback.smith_predictor import SmithPredictor
+from bondloop.control.feedback.tracking_feedback import FeedforwardLQG, LoopShaping
+from bondloop.control.feedforward.direct import Direct
+from bondloop.control.feedforward.inverse_model import InverseModel, inverse_series
+from bondloop.control.feedforward.lead_compensation import LeadCompensation
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.errors import BondloopError
-from bondloop.transfer.process import Process
+from bondloop.transfer import Process
 
 if TYPE_CHECKING:
-    from bondloop.control.adaptive import AdaptiveFeedforward
+    from bondloop.control.adaptive.adaptive_feedforward import AdaptiveFeedforward
     from bondloop.control.base import Compensator, Controller
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.ranges import POSITIVE
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError
-from bondloop.transfer.process import Process
+from bondloop.transfer import Process
 
 if TYPE_CHECKING:
     from bondloop.control.base import Controller

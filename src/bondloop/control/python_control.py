@@ -11,11 +11,10 @@ import numpy as np
 
 from bondloop.control.base import Compensator, Controller, Measured
 from bondloop.control.control_law import Desired
-from bondloop.data.ranges import is_truth
+from bondloop.engine.data import is_truth
+from bondloop.engine.ir import Assign, Call, Const, Expr, Op, Var, substitute
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError, ModelError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Call, Const, Expr, Op, Var, substitute
-from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design

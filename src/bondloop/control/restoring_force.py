@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.described import Described
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Assign, Const, Expr, Update, Var, select
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Const, Expr, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Update
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Step
 
 __all__ = ["RestoringForce"]
 

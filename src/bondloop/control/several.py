@@ -10,15 +10,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks import from_first
-from bondloop.data.described import Parameter, state_unit
-from bondloop.data.ranges import POSITIVE
+from bondloop.control.blocks.history import from_first
+from bondloop.engine.data import POSITIVE, Parameter, state_unit
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Quantity,
+    Role,
+    Update,
+    Var,
+    as_expr,
+    function,
+    quantity_of,
+    substitute,
+)
+from bondloop.engine.passes import Applied, Context, applied_of, at_interface, named
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.block import Applied, Context, applied_of, at_interface, named
-from bondloop.program.expr import Const, Expr, Var, as_expr, function, substitute
-from bondloop.program.quantity import Quantity, Role, quantity_of
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design, Measured

@@ -15,14 +15,13 @@ from bondloop.dashboard.bars import Bars
 from bondloop.dashboard.estimates import pairs_of
 from bondloop.dashboard.frames import plain
 from bondloop.dashboard.samples import MOVING
-from bondloop.realtime.silence import silence_words
-from bondloop.realtime.telemetry.ring import bin_edges
+from bondloop.realtime import silence_words
+from bondloop.realtime.telemetry import bin_edges
 
 if TYPE_CHECKING:
     from bondloop.dashboard.page_log import EventLog
-    from bondloop.realtime import Console
-    from bondloop.realtime.telemetry.ring import Histogram
-    from bondloop.realtime.telemetry.snapshot import Event
+    from bondloop.realtime.console import Console
+    from bondloop.realtime.telemetry import Event, Histogram
 
 __all__ = ["Attached", "Deadlines"]
 

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.realtime.telemetry.snapshot import ShownChannel
+    from bondloop.realtime.telemetry import ShownChannel
 
 __all__ = ["Bars"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess import delay, normalised_rms_error, peak_amplitude_error
 from bondloop.dashboard.frames import plain
 from bondloop.errors import InputError
+from bondloop.results.assess import delay, normalised_rms_error, peak_amplitude_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.dashboard.history import History
-    from bondloop.realtime.telemetry.snapshot import ShownChannel
+    from bondloop.realtime.telemetry import ShownChannel
 
 __all__ = ["Estimates", "pairs_of"]
 

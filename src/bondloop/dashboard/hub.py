@@ -16,9 +16,9 @@ from bondloop.dashboard.preparation import Rehearsal
 from bondloop.dashboard.presence import Presence
 from bondloop.dashboard.telemetry import Telemetry
 from bondloop.errors import InputError
-from bondloop.realtime import Console
-from bondloop.realtime.stop_requests import REQUESTS
-from bondloop.realtime.telemetry.segment import PREFIX, is_alive
+from bondloop.realtime import PREFIX, REQUESTS
+from bondloop.realtime.console import Console
+from bondloop.realtime.telemetry import is_alive
 
 if TYPE_CHECKING:
     from bondloop.dashboard.client import Client

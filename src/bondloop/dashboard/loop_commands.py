@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
-from bondloop.realtime.stop_requests import REQUESTS
+from bondloop.realtime import REQUESTS
 
 if TYPE_CHECKING:
-    from bondloop.realtime import Console
-    from bondloop.realtime.console.mailbox import Ticket
+    from bondloop.realtime.console import Console, Ticket
 
 __all__ = ["COMMANDS", "OLD", "LoopCommands", "given"]
 

@@ -17,11 +17,10 @@ from bondloop.dashboard.bars import Bars
 from bondloop.dashboard.estimates import Estimates
 from bondloop.dashboard.frames import Block, packed, plain
 from bondloop.dashboard.history import Curves, History
-from bondloop.realtime import Console
-from bondloop.realtime.telemetry.protocol import STATES
-from bondloop.realtime.telemetry.segment import Segment
-from bondloop.safety.causes import limit_name
-from bondloop.safety.channel_names import LIMITS, WARNING
+from bondloop.realtime import STATES
+from bondloop.realtime.console import Console
+from bondloop.realtime.telemetry import Segment
+from bondloop.safety import LIMITS, WARNING, limit_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

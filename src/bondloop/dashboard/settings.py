@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bondloop.data.ranges import number
+from bondloop.engine.data import number
 from bondloop.errors import InputError
 
 __all__ = ["Absence", "Settings", "Subject"]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.dashboard.access import Access, listening, shown_name
 from bondloop.errors import InputError
-from bondloop.realtime.stop_requests import REQUESTS, Request, Requests, living_loops
+from bondloop.realtime import REQUESTS, Request, Requests, living_loops
 
 if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings

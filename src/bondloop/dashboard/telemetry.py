@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bondloop.measurements.reader_process import Worker
+from bondloop.readers import Worker
 
 if TYPE_CHECKING:
     from bondloop.dashboard.history import Curves, Sent

@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.devices.bilinear import Bilinear
-from bondloop.devices.bouc_wen import BaberNoori, BoucWen
-from bondloop.devices.brb import BucklingRestrainedBrace
-from bondloop.devices.contact import Gap, Hook
-from bondloop.devices.device import Device, device_at
-from bondloop.devices.friction_pendulums import FrictionPendulum, TripleFrictionPendulum
-from bondloop.devices.inerter import Inerter
-from bondloop.devices.large_bar import LargeBar
-from bondloop.devices.mr_damper import MRDamper
-from bondloop.devices.multilinear import Multilinear
-from bondloop.devices.ode_specimen import Imposed, OdeSpecimen, ode_element
-from bondloop.devices.ramberg_osgood import RambergOsgood
-from bondloop.devices.rubber_bearings import ElastomericBearing, LeadRubberBearing
-from bondloop.devices.steel02 import GiuffreMenegottoPinto
-from bondloop.devices.tuned_dampers import TunedLiquidColumn, TunedMass
-from bondloop.devices.viscoelastic import KelvinVoigt, Maxwell
-from bondloop.devices.viscous_dampers import FluidViscousDamper, PowerDamper
-from bondloop.devices.wire_rope import WireRope
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "BaberNoori",
@@ -51,3 +34,5 @@ __all__ = [
     "device_at",
     "ode_element",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -10,14 +10,9 @@ import numpy as np
 from bondloop.devices.device import Device
 from bondloop.devices.large_bar import LargeBar
 from bondloop.devices.ode_specimen import Imposed, changes, finite_formulas
+from bondloop.engine.ir import Assign, Const, Expr, Var, evaluator, tangent
+from bondloop.engine.laws import Traced, array_of, called, entries, formulas, named_parts
 from bondloop.errors import InputError
-from bondloop.program.calculus import tangent
-from bondloop.program.evaluator import evaluator
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.law import entries, formulas
-from bondloop.program.schedule import Assign
-from bondloop.program.traced import Traced, array_of, named_parts
-from bondloop.program.written import called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import LENGTH, STIFFNESS, Device
+from bondloop.engine.data import Parameter
 from bondloop.errors import InputError
 from bondloop.math import exp, sign
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.devices.rubber_bearings import ElastomericBearing
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["BaberNoori", "BoucWen", "check_shape"]
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import FORCE, LENGTH, STIFFNESS, Device
 from bondloop.devices.ode_specimen import Imposed as Motion
+from bondloop.engine.data import Parameter
 from bondloop.math import maximum, minimum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["Gap", "Hook"]
 

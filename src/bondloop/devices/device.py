@@ -105,7 +105,7 @@ class Device(OdeSpecimen, family="device"):
         cycles
             How many cycles grow.
         """
-        from bondloop.data.ranges import POSITIVE
+        from bondloop.engine.data import POSITIVE
 
         most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
         f = POSITIVE.check(frequency, "loops(frequency)", "Hz")
@@ -183,7 +183,7 @@ def loops_figure(
     path: str | Path | None = None,
 ) -> Figure:
     """Return a figure of loops, and write it to a file where a path is given."""
-    from bondloop.display.figure import Figure, save
+    from bondloop.display import Figure, save
 
     figure = Figure(figsize=(5.2, 4.0), layout="constrained")
     axes = figure.subplots()

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.compile import Runner
-from bondloop.data.ranges import POSITIVE
 from bondloop.devices.ode_specimen import SYMBOLS, Imposed, changes, finite_formulas
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import POSITIVE
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Repeat,
+    Step,
+    Tick,
+    Update,
+    Var,
+    instantiate,
+    select,
+    substitute,
+    variables,
+)
+from bondloop.engine.laws import Traced, called, entries, formulas, in_si, named_parts, one_number
 from bondloop.errors import InputError, SolveError
-from bondloop.program.expr import Const, Expr, Var, select, substitute, variables
-from bondloop.program.law import entries, formulas
-from bondloop.program.samples import in_si
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Repeat, Step, Tick, Update, instantiate
-from bondloop.program.traced import Traced, named_parts
-from bondloop.program.written import called, one_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import Device
+from bondloop.engine.data import Parameter
 from bondloop.errors import InputError
 from bondloop.math import clip, exp, maximum, minimum, where
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["FrictionPendulum", "TripleFrictionPendulum"]
 

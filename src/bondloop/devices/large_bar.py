@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import FORCE, LENGTH
 from bondloop.devices.ode_specimen import OdeSpecimen
+from bondloop.engine.data import Parameter
+from bondloop.engine.laws import array_of
 from bondloop.errors import InputError
 from bondloop.math import maximum, sqrt
-from bondloop.program.traced import array_of
 
 if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["LargeBar"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import DAMPING, FORCE, LENGTH, STIFFNESS, VELOCITY, Device
+from bondloop.engine.data import Parameter
 from bondloop.math import sign, tanh
 from bondloop.units import multiplied
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.elements import MassIs
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["MRDamper"]
 

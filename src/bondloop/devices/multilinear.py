@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.data.ranges import number
 from bondloop.devices.device import Device
+from bondloop.engine.data import number
 from bondloop.errors import InputError
 from bondloop.math import clip, maximum, sign
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["Multilinear"]
 

@@ -11,22 +11,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bondloop.bondgraph import Input, Model, Multiport, Port, bond
-from bondloop.bondgraph.elements import PortSymbols, Relations, StateSymbols
-from bondloop.bondgraph.parts import Element
-from bondloop.data.described import Described, stated_units
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Element, Model, Port, bond
+from bondloop.bondgraph.elements import Input, Multiport, PortSymbols, Relations, StateSymbols
+from bondloop.engine.data import Described, describable, stated_units
+from bondloop.engine.ir import Const, Expr, Var
+from bondloop.engine.laws import (
+    Law,
+    Readings,
+    Traced,
+    Value,
+    array_of,
+    called,
+    entries,
+    formulas,
+    one_number,
+    operations_of,
+    same_twice,
+)
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.law import Law, entries, formulas
-from bondloop.program.traced import Traced, Value, array_of, operations_of, same_twice
-from bondloop.program.written import Readings, called, one_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bondloop.bondgraph.elements import MassIs
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 
 __all__ = ["SYMBOLS", "Imposed", "OdeElement", "OdeSpecimen", "changes", "finite_formulas", "ode_element"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
 from bondloop.devices.bouc_wen import check_shape
 from bondloop.devices.device import Device
+from bondloop.engine.data import Parameter
 from bondloop.errors import InputError
 from bondloop.math import exp, sign
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["ElastomericBearing", "LeadRubberBearing"]
 

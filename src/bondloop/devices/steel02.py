@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
 from bondloop.devices.device import FORCE, STIFFNESS, Device
+from bondloop.engine.data import Parameter
 from bondloop.math import maximum, minimum, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["GiuffreMenegottoPinto"]
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 from math import pi
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import POSITIVE
 from bondloop.devices.device import DAMPING, STIFFNESS, Device
+from bondloop.engine.data import POSITIVE, Parameter
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.program.traced import Value
+    from bondloop.engine.laws import Value
 
 __all__ = ["TunedLiquidColumn", "TunedMass"]
 

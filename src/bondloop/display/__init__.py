@@ -1,6 +1,9 @@
 """How things show themselves to people: HTML and figures in notebooks, short reprs, what is going on."""
 
-from bondloop.display.brief import brief
-from bondloop.display.progress import at_work, silent, telling
+from __future__ import annotations
+
+from bondloop.lazy_names import lazy_names
 
 __all__ = ["at_work", "brief", "silent", "telling"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -6,10 +6,7 @@ sources and native code.
 
 from __future__ import annotations
 
-from bondloop.fmu.export import binary_folder, write_tick_fmu
-from bondloop.fmu.foreign import ForeignFmu, ForeignVariable, read_fmu
-from bondloop.fmu.model_exchange import write_system_fmu
-from bondloop.fmu.variables import Variable, described, tick_variables
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "ForeignFmu",
@@ -22,3 +19,5 @@ __all__ = [
     "write_system_fmu",
     "write_tick_fmu",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.compile.plan import Plan
+from bondloop.engine.codegen import Plan
 from bondloop.fmu.variables import Variable, legible
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir import Tick
 
 __all__ = ["definition_c"]
 

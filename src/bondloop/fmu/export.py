@@ -13,9 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.compile.c_writer import write_c_sized
-from bondloop.compile.toolchain import build_program, compiler
-from bondloop.data.ranges import POSITIVE
+from bondloop.engine.codegen import build_program, compiler, write_c_sized
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import CompileError, InputError
 from bondloop.fmu.definition import definition_c
 from bondloop.fmu.model_description import About, build_description, model_description
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir import Tick
 
 __all__ = ["VERSIONS", "binary_folder", "write_tick_fmu"]
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from bondloop.compile.toolchain import compiler, load
+from bondloop.engine.codegen import compiler, load
+from bondloop.engine.ir import Call
 from bondloop.errors import CompileError, InputError
-from bondloop.program.expr import Call
 
 if TYPE_CHECKING:
+    from bondloop.engine.ir import Expr
     from bondloop.fmu.foreign import ForeignFmu, ForeignVariable
-    from bondloop.program.expr import Expr
 
 __all__ = ["ForeignStep"]
 

@@ -7,15 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bondloop.engine.analysis.simulation import starting_states
+from bondloop.engine.ir import (
+    Channel,
+    Expr,
+    Tick,
+    Var,
+    identifier,
+    instantiate,
+    substitute,
+    tangent,
+    variables,
+)
 from bondloop.errors import InputError
 from bondloop.fmu.export import write_tick_fmu
-from bondloop.program.calculus import tangent
-from bondloop.program.expr import Expr, Var, substitute, variables
-from bondloop.program.mode_at_point import starting_states
-from bondloop.program.tick import Channel, Tick, identifier, instantiate
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["write_system_fmu"]
 

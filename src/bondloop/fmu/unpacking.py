@@ -11,8 +11,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from bondloop.compile.cache import private
-from bondloop.compile.toolchain import cache_folder
+from bondloop.engine.codegen import cache_folder, private
 from bondloop.errors import InputError
 
 __all__ = ["MOST_BYTES", "MOST_FILES", "unpacked"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bondloop.data.ranges import Range
-    from bondloop.program.tick import Tick
+    from bondloop.engine.data import Range
+    from bondloop.engine.ir import Tick
 
 __all__ = ["Variable", "bounds_of", "described", "legible", "tick_variables"]
 
@@ -83,8 +83,8 @@ def tick_variables(
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
-    >>> from bondloop.program.tick import Channel, Tick
+    >>> from bondloop.engine.ir.expr import Var
+    >>> from bondloop.engine.ir.tick import Channel, Tick
     >>> x, u = Var("x"), Var("u")
     >>> tick = Tick("demo", 0.1, Var("t"), Var("k"), (u,), {x: 1.0}, {}, (), (Channel("u", u),))
     >>> [(v.name, v.group) for v in tick_variables(tick)]
@@ -153,7 +153,7 @@ def bounds_of(allowed: Range | None) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from bondloop.data.ranges import Range
+    >>> from bondloop.engine.data.ranges import Range
     >>> bounds_of(Range(above=0, most=2.0))
     (5e-324, 2.0)
     """

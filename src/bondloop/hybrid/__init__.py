@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.hybrid.check import Check
-from bondloop.hybrid.extrapolation import Extrapolation
-from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-from bondloop.hybrid.run import PreparedTest, Run, rerun
-from bondloop.hybrid.simulation import Simulation
-from bondloop.hybrid.switches import Switches
-from bondloop.hybrid.test import HybridTest
-from bondloop.program.tunable import Tunable
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "Check",
@@ -23,3 +16,5 @@ __all__ = [
     "Tunable",
     "rerun",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

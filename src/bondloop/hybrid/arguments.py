@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bondloop.bondgraph.domain import TRANSLATION, is_at_home
-from bondloop.data.described import stated_kinds, stated_units
-from bondloop.data.ranges import number
+from bondloop.bondgraph import TRANSLATION, is_at_home
+from bondloop.engine.data import number, stated_kinds, stated_units
+from bondloop.engine.ir import quantity_of
 from bondloop.errors import InputError, ModelError
-from bondloop.program.quantity import quantity_of
-from bondloop.program.signals import Constant, Signal
+from bondloop.signals import Constant, Signal
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.domain import Domain
-    from bondloop.program.expr import Expr, Var
-    from bondloop.program.quantity import Quantity
-    from bondloop.safety import Interlock
-    from bondloop.safety.limits import Limits
+    from bondloop.bondgraph import Domain
+    from bondloop.engine.ir import Expr, Quantity, Var
+    from bondloop.safety import Interlock, Limits
 
 __all__ = [
     "CommandUnit",
@@ -87,8 +84,8 @@ def expect_kind_of_signal(name: str, signal: Signal | None, quantity: Quantity |
 
     Examples
     --------
-    >>> from bondloop.program.quantity import Quantity
-    >>> from bondloop.program.signals import Earthquake
+    >>> from bondloop.engine.ir.quantity import Quantity
+    >>> from bondloop.signals import Earthquake
     >>> expect_kind_of_signal("wall", Earthquake("0.3 gn", duration=20), Quantity("velocity", "m/s"))
     Traceback (most recent call last):
     bondloop.errors.InputError: the excitation of 'wall' is in m/s^2; expected a signal in m/s, or in another
@@ -215,8 +212,8 @@ def expect_same_command(made: Sequence[Expr], taken: Sequence[Var], domains: Seq
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
-    >>> from bondloop.program.quantity import Quantity
+    >>> from bondloop.engine.ir.expr import Var
+    >>> from bondloop.engine.ir.quantity import Quantity
     >>> x, u = (Var("x", quantity=Quantity("set point", "m")), Var("u", quantity=Quantity("voltage", "V")))
     >>> expect_same_command([x + x], [x], [TRANSLATION])
     >>> expect_same_command([x], [u], [TRANSLATION])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 from bondloop.hybrid.rehearsable import Rehearsable
 
 if TYPE_CHECKING:
-    from bondloop.hybrid.check import Check
-    from bondloop.program.switching import Switching
-    from bondloop.rigs.sensor import Sensor
+    from bondloop.check import Check
+    from bondloop.engine.ir import Switching
+    from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
 
 __all__ = ["Checkable"]
@@ -103,6 +103,6 @@ class Checkable(Rehearsable):
             The length of the run it is meant for, or text, ``"2 min"``; the excitation's, or 10 s, where none
             is given.
         """
-        from bondloop.hybrid.check import check
+        from bondloop.check import check
 
         return check(self, seconds)

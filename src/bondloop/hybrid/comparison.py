@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.bondgraph import bonds_of
 from bondloop.bondgraph.elements import MSe, MSf, Se, Sf
-from bondloop.bondgraph.parts import bonds_of
+from bondloop.engine.ir import Const, Expr, Var
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.rigs.rig_tick import indexed
+from bondloop.rigs import indexed
 from bondloop.units import is_of_kind, multiplied
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
+    from bondloop.engine import System
     from bondloop.hybrid.test import HybridTest
-    from bondloop.program.system import System
 
 __all__ = ["counterparts", "interface_velocities", "power_of_sources", "supplied_power"]
 

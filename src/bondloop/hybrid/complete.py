@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine import system_from_matrices
+from bondloop.engine.ir import Assign, Const, Expr, Repeat, Step, Var
 from bondloop.errors import InputError
 from bondloop.integrate import Exact
-from bondloop.integrate.structural.base import combination
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.system import system_from_matrices
-from bondloop.program.tick import Repeat, Step
-from bondloop.structures.matrices import Matrices
+from bondloop.integrate.structural import combination
+from bondloop.structures import Matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.signals import Signal
-    from bondloop.program.signals.in_tick import Signals
-    from bondloop.rigs.specimen import Specimen
+    from bondloop.rigs import Specimen
+    from bondloop.signals import Signal, Signals
 
 __all__ = ["Complete", "assembled"]
 

@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.control.base import Measured
+from bondloop.control import Measured
+from bondloop.engine.analysis.simulation import starting_states
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Var, as_expr, substitute
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.hybrid.tunables import adjustable_limits
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
-from bondloop.program.mode_at_point import starting_states
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel
-from bondloop.rigs.rig_tick import MEASURED, indexed
-from bondloop.safety.base import either
-from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK
-from bondloop.safety.interlock import Watched
+from bondloop.rehearsal import adjustable_limits
+from bondloop.rigs import MEASURED, indexed
+from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK, Watched, either
 
 if TYPE_CHECKING:
-    from bondloop.control.base import Design
+    from bondloop.control import Design
+    from bondloop.engine import System
+    from bondloop.engine.ir import Step
     from bondloop.hybrid.extrapolation import Carried
     from bondloop.hybrid.test import HybridTest
-    from bondloop.integrate.base import InputsAt
-    from bondloop.program.signals import Signal
-    from bondloop.program.signals.in_tick import Signals
-    from bondloop.program.system import System
-    from bondloop.program.tick import Step
-    from bondloop.safety.guard import Guarded
-    from bondloop.safety.switch import Switch
+    from bondloop.integrate import InputsAt
+    from bondloop.safety import Guarded, Switch
+    from bondloop.signals import Signal, Signals
 
 __all__ = ["Computer"]
 

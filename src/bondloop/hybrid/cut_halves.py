@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bondloop.data.kinds import origin_of
+from bondloop.engine.data import origin_of
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.data.kinds import Origin
-    from bondloop.rigs.emulated import Emulated
+    from bondloop.engine.data import Origin
+    from bondloop.rigs import Emulated
 
 __all__ = ["cut_structure", "fold_halves"]
 

@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control.base import Compensator
-from bondloop.control.blocks.history import earlier, fit_weights, from_first, weighted
-from bondloop.control.feedforward.direct import Direct
-from bondloop.data.described import Described, Parameter, Whole
+from bondloop.control import Compensator
+from bondloop.control.blocks import earlier, fit_weights, from_first, weighted
+from bondloop.control.feedforward import Direct
+from bondloop.engine.data import Described, Parameter, Whole
+from bondloop.engine.ir import Assign, Const, Expr, Var, substitute
+from bondloop.engine.passes import Applied
 from bondloop.errors import InputError
 from bondloop.hybrid.arguments import expect
 from bondloop.integrate import Exact, ForwardEuler
-from bondloop.program.block import Applied
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from bondloop.control.base import Controller, Design
+    from bondloop.control import Controller, Design
+    from bondloop.engine.passes import Context
     from bondloop.integrate import Integrator
-    from bondloop.program.block import Context
 
 __all__ = ["Carried", "Extrapolation", "usable"]
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from bondloop.data.hints import InPython, alias
+from bondloop.engine.data import InPython, alias
 from bondloop.errors import BondloopError, InputError
-from bondloop.program.signals import Signal
-from bondloop.records.motions.ground_motion import GroundMotion
-from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms.structure_model import StructureModel, acceleration_loads, footing_of_model
-from bondloop.substructure.ground import GroundFrame, ground_input
+from bondloop.results.motions import GroundMotion
+from bondloop.signals import Signal
+from bondloop.structures.elements import DOFS
+from bondloop.structures.forms import StructureModel, acceleration_loads, footing_of_model
+from bondloop.substructure import GroundFrame, ground_input
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.hybrid.switches import Switches
     from bondloop.hybrid.test import HybridTest
-    from bondloop.substructure.ground import Coordinates
+    from bondloop.substructure import Coordinates
 
 __all__ = [
     "Ground",

@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.kinds import origin_of
+from bondloop.engine.data import origin_of
+from bondloop.engine.ir import Const, Expr, Update, Var
 from bondloop.errors import BondloopError, InputError
-from bondloop.integrate.substep import SubStep
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.tick import Update
-from bondloop.structures.elements.base import DOFS
-from bondloop.structures.ground import footing_of
-from bondloop.substructure.ground import GroundFrame, ground_input
+from bondloop.integrate import SubStep
+from bondloop.structures import footing_of
+from bondloop.structures.elements import DOFS
+from bondloop.substructure import GroundFrame, ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.engine.ir import Step
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-    from bondloop.integrate.structural.base import Scheme
-    from bondloop.program.signals import Signal
-    from bondloop.program.signals.in_tick import Signals
-    from bondloop.program.tick import Step
-    from bondloop.rigs.specimen import Specimen
-    from bondloop.structures.matrices import Matrices
+    from bondloop.integrate.structural import Scheme
+    from bondloop.rigs import Specimen
+    from bondloop.signals import Signal, Signals
+    from bondloop.structures import Matrices
 
 __all__ = [
     "GroundInTick",

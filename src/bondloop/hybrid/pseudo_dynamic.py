@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.data.ranges import POSITIVE, Range, checked_values, number
+from bondloop.engine.data import POSITIVE, Range, checked_values, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
@@ -31,26 +31,21 @@ from bondloop.hybrid.ground_steps import (
 )
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.structure_readings import described
-from bondloop.hybrid.tunables import SCALE
-from bondloop.integrate.structural.base import Scheme
-from bondloop.rigs.imperfections.base import expect_unit
-from bondloop.rigs.rig_tick import indexed
-from bondloop.rigs.sub_stepped import SubSteppedRig
+from bondloop.integrate.structural import Scheme
+from bondloop.rehearsal import SCALE
+from bondloop.rigs import SubSteppedRig, indexed
+from bondloop.rigs.imperfections import expect_unit
 from bondloop.safety import Limits
-from bondloop.structures.dofs import dof_domain
-from bondloop.structures.matrices import Matrices
+from bondloop.structures import Matrices, dof_domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid.check import Check
+    from bondloop.check import Check
+    from bondloop.engine.ir import Switching, Tick, Var
     from bondloop.hybrid.ground import Ground
-    from bondloop.program.expr import Var
-    from bondloop.program.signals import Signal
-    from bondloop.program.signals.in_tick import Signals
-    from bondloop.program.switching import Switching
-    from bondloop.program.tick import Tick
-    from bondloop.rigs.sensor import Sensor
+    from bondloop.rigs import Sensor
+    from bondloop.signals import Signal, Signals
 
 __all__ = ["PseudoDynamicTest"]
 
@@ -103,7 +98,7 @@ class PseudoDynamicTest(Checkable):
     --------
     >>> from bondloop.integrate import SubStep
     >>> from bondloop.rigs import ShakingTable, Specimen
-    >>> from bondloop.program.signals import HalfSine
+    >>> from bondloop.signals import HalfSine
     >>> main = Matrices([[20.0]], [[30.0]], [[8e4]], ("floor",))
     >>> damper = Matrices([[0, 0], [0, 1.0]], None, [[4e3, -4e3], [-4e3, 4e3]], ("base", "damper"))
     >>> test = PseudoDynamicTest(
@@ -374,6 +369,6 @@ class PseudoDynamicTest(Checkable):
 
     def analysed(self, seconds: float, *, suggest: bool) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
-        from bondloop.hybrid.pseudo_dynamic_check import checked_steps
+        from bondloop.check import checked_steps
 
         return checked_steps(self, seconds, suggest)

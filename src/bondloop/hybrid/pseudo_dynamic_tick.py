@@ -7,29 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.ranges import NOT_NEGATIVE
+from bondloop.engine.analysis.spectrum import within
+from bondloop.engine.data import NOT_NEGATIVE
+from bondloop.engine.ir import ZERO, Channel, Const, Expr, Quantity, Role, Step, Tick, Var, identifier, reads
 from bondloop.errors import UnknownNameError
-from bondloop.hybrid.channel_bounds import diverged, limit_word
 from bondloop.hybrid.complete import Complete
 from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_energy, inserted, recoverable
 from bondloop.hybrid.ground_steps import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
-from bondloop.hybrid.tunables import SCALE
-from bondloop.integrate.structural.base import Motion, spread, stepped_by
-from bondloop.integrate.substep import Coupling
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.paths import within
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.signals.in_tick import Signals
-from bondloop.program.tick import ZERO, Channel, Step, Tick, identifier, reads
-from bondloop.structures.dofs import dof_domain
-from bondloop.substructure.ground import ground_input
+from bondloop.integrate import Coupling
+from bondloop.integrate.structural import Motion, spread, stepped_by
+from bondloop.rehearsal import SCALE, diverged, limit_word
+from bondloop.signals import Signals
+from bondloop.structures import dof_domain
+from bondloop.substructure import ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-    from bondloop.rigs.sub_stepped import BuiltRig
+    from bondloop.rigs import BuiltRig
 
 __all__ = ["PseudoDynamicTick"]
 

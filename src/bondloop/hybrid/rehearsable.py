@@ -8,21 +8,82 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bondloop.data.kinds import file_digests, in_python, plain, same, without_folders
-from bondloop.data.ranges import number
-from bondloop.display import telling
-from bondloop.display.html import notebook, table
-from bondloop.errors import InputError
-from bondloop.hybrid.run_structures import STRUCTURES
-from bondloop.program.tick import calls
+from bondloop.display import notebook, table, telling
+from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
+from bondloop.engine.ir import calls
+from bondloop.errors import InputError, unknown_name
+from bondloop.fmu import write_tick_fmu
+from bondloop.rehearsal import STRUCTURES, refuse_beyond_memory, steps_of
+from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.hybrid.run import PreparedTest, Run
-    from bondloop.program.signals import Signal
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir import Tick
+    from bondloop.rehearsal import PreparedTest, Run
+    from bondloop.signals import Signal
 
-__all__ = ["LENGTH", "Rehearsable"]
+__all__ = ["HALVES", "LENGTH", "Rehearsable", "write_test_fmu"]
+
+
+HALVES = ("whole", "computer", "rig")
+"""What can be written of a hybrid test."""
+
+
+def write_test_fmu(
+    test: Rehearsable, path: str | Path, *, half: str, version: int, seconds: float, binary: bool
+) -> Path:
+    """Write a test as an FMU; see `Rehearsable.write_fmu`.
+
+    Parameters
+    ----------
+    test
+        The test, or a simulation.
+    path
+        Of the file.
+    half
+        One of `HALVES`.
+    version
+        Of FMI.
+    seconds
+        For how long signals are tabulated.
+    binary
+        Whether the binary for this platform is built.
+    """
+    tick, signals = _half(test, half)
+    for function in calls(tick).values():
+        raise InputError(
+            f"{function.__qualname__} is a program of its own (a Python function, an FMU), which cannot be "
+            "written into an FMU; write a controller as a ControlLaw"
+        )
+    steps = steps_of(seconds, tick.period)
+    refuse_beyond_memory(steps, len(signals), 0)
+    table = now_and_next(signals, steps, tick.period) if signals else None
+    name = f"{getattr(test, 'name', tick.name)}{'' if half == 'whole' else f', {half}'}"
+    return write_tick_fmu(
+        tick, path, version=version, name=name, table=table, seconds=(steps - 1) * tick.period, binary=binary
+    )
+
+
+def _half(test: Any, half: str) -> tuple[Tick, Sequence[Signal]]:
+    """Return the tick of a half, and the signals that its first inputs are read from."""
+    if half not in HALVES:
+        raise InputError(unknown_name("half", half, HALVES))
+    if half == "whole":
+        return test.tick, list(test.tables.values())
+    if not hasattr(type(test), "computer_tick"):  # the property itself would derive it
+        raise InputError(f"{type(test).__name__}: it has no rig apart from the computer; give half='whole'")
+    if test.coupling == "continuous":
+        raise InputError(
+            "computer and rig of a continuous coupling are integrated as one system, and cannot be stepped "
+            "apart; use coupling='sampled', or give half='whole'"
+        )
+    if half == "rig":
+        return test.rig_tick(), []
+    tick = test.computer_tick
+    by_input = {f"{name}.now": signal for name, signal in test.tables.items()}
+    first = [v.name for v in tick.inputs[: len(tick.inputs) - len(tick.measured)]]
+    return tick, [by_input[name] for name in first[::2]]
+
 
 LENGTH = 10.0
 """Seconds of a test whose length is not said and whose excitation has no end."""
@@ -136,7 +197,7 @@ class Rehearsable(ABC):
         """
         import bondloop
 
-        return bondloop.description.to_toml(self, path, seconds=seconds)
+        return bondloop.files.to_toml(self, path, seconds=seconds)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
@@ -149,7 +210,7 @@ class Rehearsable(ABC):
         """
         import bondloop
 
-        test = bondloop.description.load(path)
+        test = bondloop.files.load(path)
         if not isinstance(test, cls):
             raise InputError(f"{path}: expected a {cls.__name__}; found a {type(test).__name__}")
         return test
@@ -239,7 +300,7 @@ class Rehearsable(ABC):
         backend
             As of `run`.
         """
-        from bondloop.hybrid.run import PreparedTest
+        from bondloop.rehearsal import PreparedTest
 
         return PreparedTest(self, backend)
 
@@ -249,7 +310,7 @@ class Rehearsable(ABC):
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""
-        from bondloop.compile import write_c
+        from bondloop.engine.codegen import write_c
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -284,7 +345,5 @@ class Rehearsable(ABC):
         binary
             Whether a binary for this platform is built and put in beside the C sources.
         """
-        from bondloop.hybrid.fmu_export import write_test_fmu
-
         length = self.length if seconds is None else number(seconds, "seconds", "s")
         return write_test_fmu(self, path, half=half, version=version, seconds=length, binary=binary)

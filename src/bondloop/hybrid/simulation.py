@@ -2,35 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
-from bondloop.data.ranges import POSITIVE, Range, checked_values
-from bondloop.errors import InputError, unknown_name
+from bondloop.engine import System
+from bondloop.engine.analysis.simulation import starting_states
+from bondloop.engine.analysis.spectrum import within
+from bondloop.engine.data import POSITIVE, Range, checked_values
+from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, identifier, substitute
+from bondloop.engine.passes import prefixed, with_values
+from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal, expect_signals
-from bondloop.hybrid.channel_bounds import diverged, role_of
-from bondloop.hybrid.energies import inserted
+from bondloop.hybrid.comparison import power_of_sources
+from bondloop.hybrid.energies import HalfEnergies, asks_for_energy, inserted
 from bondloop.hybrid.ground import ground_signals, needed_excitation
-from bondloop.hybrid.recorded_system import Asked, model_of
 from bondloop.hybrid.rehearsable import Rehearsable
-from bondloop.hybrid.structure_readings import described, readings_in
+from bondloop.hybrid.structure_readings import EVERYTHING, chosen, described, read_off, readings_in
 from bondloop.integrate import RK4, Integrator
-from bondloop.program.compose import prefixed, with_values
-from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.mode_at_point import starting_states
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.signals.in_tick import Signals
-from bondloop.program.system import System
-from bondloop.program.tick import Channel, Step, Tick, identifier
-from bondloop.substructure.ground import GroundFrame, ground_input
+from bondloop.rehearsal import diverged, role_of
+from bondloop.signals import Signals
+from bondloop.substructure import GroundFrame, ground_input
 
 if TYPE_CHECKING:
+    from bondloop.engine.ir import Quantity
     from bondloop.hybrid.ground import Ground
-    from bondloop.program.signals import Signal
+    from bondloop.signals import Signal
 
-__all__ = ["Simulation"]
+__all__ = ["Asked", "Simulation", "model_of"]
+
+
+def model_of(system: System) -> Model | None:
+    """Return the model that a system was compiled from; None where it was not."""
+    origin = vars(system).get("_origin")
+    model = None if origin is None else origin.arguments.get("of")
+    return model if isinstance(model, Model) else None
+
+
+class Asked:
+    """What is to be recorded of one system.
+
+    Parameters
+    ----------
+    key
+        Its name in the simulation, with which the names of its variables begin.
+    system
+        Its equations.
+    model
+        What it was compiled from, if that is known.
+    record
+        What is asked for, of all systems.
+    wheres
+        Directions or supports in which the ground moves.
+    """
+
+    def __init__(
+        self, key: str, system: System, model: Model | None, record: Sequence[str], wheres: Sequence[str]
+    ) -> None:
+        prefix = f"{key}."
+        self.prefix, self.system = prefix, system
+        self.names = [n for n in record if within(n, key) or n.startswith(EVERYTHING)]
+        structures = readings_in(model, prefix, system, wheres)
+        self.energies: HalfEnergies | None = None
+        if model is not None and any(asks_for_energy(n) for n in self.names):
+            supplied = power_of_sources(model, system, prefix)
+            self.energies = HalfEnergies(model, structures, prefix, supplied, [], system)
+        known = [] if self.energies is None else self.energies.names(prefix)
+        paths = chosen(self.names, structures, known)
+        self._summed = [n for n in paths if n.startswith(f"{prefix}energy.") and self.energies is not None]
+        self._values: dict[str, tuple[Expr, Quantity | None]] = {}
+        for path in paths:
+            if path in self._summed:
+                continue
+            try:
+                self._values[path] = system.expression(path), system.quantity(path)
+            except UnknownNameError as error:
+                self._values[path] = read_off(path, structures, error)
+
+    @property
+    def goals(self) -> list[Expr]:
+        """What has to be known of the equations."""
+        more = self.energies.goals if self.energies is not None and self._summed else []
+        return [*(e for e, _ in self._values.values()), *more]
+
+    def written(
+        self, table: Mapping[Var, Expr], count: Var, period: float
+    ) -> tuple[list[Step], dict[Var, float], list[Channel]]:
+        """Return statements that belong before the states go on, their states, and the channels.
+
+        Parameters
+        ----------
+        table
+            What the variables of the equations are in the tick.
+        count, period
+            Number of the tick, and seconds between ticks.
+        """
+        values = dict(table)
+        channels = [
+            Channel.of(n, substitute(e, values), q, role_of(self.system, e))
+            for n, (e, q) in self._values.items()
+        ]
+        if self.energies is None or not self._summed:
+            return [], {}, channels
+        balance = self.energies.balance(self.prefix, count, period, lambda e: substitute(e, values))
+        steps = balance.write(self._summed)
+        return steps, balance.states, [*channels, *balance.channels(self._summed)]
 
 
 class Simulation(Rehearsable):
@@ -119,7 +196,7 @@ class Simulation(Rehearsable):
 
     @cached_property
     def _built(self) -> tuple[Tick, Signals]:
-        from bondloop.program.signals import Constant
+        from bondloop.signals import Constant
 
         time, count = Var("t"), Var("k")
         signals = Signals(time, self.period)

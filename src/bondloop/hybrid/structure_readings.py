@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bondloop.engine.ir import Const, Expr, Var, tangent, variables
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.program.calculus import tangent
-from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms.structure_model import StructureModel
-from bondloop.structures.readings import Readings, matching, structure_data
-from bondloop.substructure.ground import ground_input
+from bondloop.structures import Readings, matching, structure_data
+from bondloop.structures.elements import DOFS
+from bondloop.structures.forms import StructureModel
+from bondloop.substructure import ground_input
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.program.quantity import Quantity
-    from bondloop.program.system import System
-    from bondloop.structures.matrices import Matrices
+    from bondloop.engine import System
+    from bondloop.engine.ir import Quantity
+    from bondloop.structures import Matrices
 
 __all__ = ["EVERYTHING", "StructureReadings", "chosen", "described", "read_off", "readings_in"]
 

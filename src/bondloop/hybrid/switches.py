@@ -5,24 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import Model
-from bondloop.bondgraph.cut import interfaces
-from bondloop.data.described import Described
+from bondloop.bondgraph import Model, interfaces
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Const, Expr, Quantity, Var
+from bondloop.engine.passes import connect, prefixed
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.arguments import expect
-from bondloop.program.compose import connect, prefixed
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.quantity import Quantity
-from bondloop.program.signals import Signal
-from bondloop.safety.channel_names import FORCE_SWITCH
-from bondloop.safety.switch import Switch
-from bondloop.substructure.half import orientation
+from bondloop.safety import FORCE_SWITCH, Switch
+from bondloop.signals import Signal
+from bondloop.substructure import orientation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.program.system import System
-    from bondloop.substructure.half import NumericalHalf
+    from bondloop.engine import System
+    from bondloop.substructure import NumericalHalf
 
 __all__ = ["Switches", "blended"]
 

@@ -7,14 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph import Model
-from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION, told_domains
-from bondloop.control import as_controller
-from bondloop.control.base import Compensator, Controller
-from bondloop.control.feedforward.direct import Direct
-from bondloop.control.restoring_force import RestoringForce
-from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
+from bondloop.bondgraph import ROTATION, TRANSLATION, Model, interfaces, told_domains
+from bondloop.control import Compensator, Controller, RestoringForce, as_controller
+from bondloop.control.feedforward import Direct
+from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
+from bondloop.engine.ir import Var
+from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
@@ -41,40 +39,35 @@ from bondloop.hybrid.ground import (
 )
 from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.switches import blended
-from bondloop.hybrid.tunables import SCALE, check_tunable
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
-from bondloop.program.compose import prefixed, with_values
-from bondloop.program.expr import Var
-from bondloop.rigs.emulated import Emulated
-from bondloop.rigs.rig_tick import indexed, rig_tick
-from bondloop.rigs.sensor import Sensor
-from bondloop.safety import Limits
-from bondloop.safety.channel_names import FORCE_SWITCH
-from bondloop.substructure.coupler import Pins
-from bondloop.substructure.external_half import ExternalHalf
-from bondloop.substructure.ground import GroundFrame, ground_input
-from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
-from bondloop.transfer.base import capacity_of, transfer_system
-from bondloop.transfer.coupled import width
+from bondloop.rehearsal import SCALE, check_tunable
+from bondloop.rigs import Emulated, Sensor, indexed, rig_tick
+from bondloop.safety import FORCE_SWITCH, Limits
+from bondloop.substructure import (
+    ExternalHalf,
+    GroundFrame,
+    NumericalHalf,
+    Pins,
+    ground_input,
+    numerical_half,
+    orientation,
+)
+from bondloop.transfer import capacity_of, transfer_system, width
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.domain import Domain
-    from bondloop.control.base import Design
-    from bondloop.hybrid.check import Check
+    from bondloop.bondgraph import Domain
+    from bondloop.check import Check
+    from bondloop.control import Design
+    from bondloop.engine import System
+    from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
     from bondloop.hybrid.ground import Ground
-    from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
-    from bondloop.program.expr import Expr
-    from bondloop.program.quantity import Quantity
-    from bondloop.program.signals import Signal
-    from bondloop.program.switching import Switching
-    from bondloop.program.system import System
-    from bondloop.program.tick import Tick
-    from bondloop.program.tunable import Tunable
-    from bondloop.rigs.emulated import RigSystem
+    from bondloop.rehearsal import Run
+    from bondloop.rigs import RigSystem
     from bondloop.safety import Interlock
-    from bondloop.transfer.base import Transfer
+    from bondloop.signals import Signal
+    from bondloop.transfer import Transfer
 
 __all__ = ["HybridTest"]
 
@@ -435,7 +428,7 @@ class HybridTest(Checkable):
         name
             Of the input, as the user gives it. One that no system has gets the constant 0.
         """
-        from bondloop.program.signals import Constant
+        from bondloop.signals import Constant
 
         if name in self.excitation:
             return self.excitation[name]
@@ -707,7 +700,7 @@ class HybridTest(Checkable):
 
     def analysed(self, seconds: float, *, suggest: bool) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
-        from bondloop.hybrid.check import checked_hybrid
+        from bondloop.check import checked_hybrid
 
         # Until something is set, a test does what it would do if nothing could be.
         return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)

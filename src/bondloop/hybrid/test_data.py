@@ -15,9 +15,7 @@ from functools import partial
 from typing import Any
 
 from bondloop.bondgraph import Model
-from bondloop.data.hints import types_of
-from bondloop.data.kinds import Kind, register
-from bondloop.data.restoring import FAILED, Place, Reader
+from bondloop.engine.data import FAILED, Kind, Place, Reader, register, types_of
 from bondloop.errors import BondloopError, nearest, unknown_name
 from bondloop.hybrid.energies import ENERGIES
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
@@ -25,8 +23,8 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded, structures_of
-from bondloop.safety.channel_names import FORCE_SWITCH
-from bondloop.substructure.half import numerical_half
+from bondloop.safety import FORCE_SWITCH
+from bondloop.substructure import numerical_half
 
 CHANNELS = frozenset(
     {"desired", "actual", "measured", "force", "command", "synchronisation", "excitation", "controller"}

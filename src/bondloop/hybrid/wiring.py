@@ -6,35 +6,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.bondgraph.cut import interfaces
-from bondloop.data.ranges import NOT_NEGATIVE
+from bondloop.bondgraph import interfaces
+from bondloop.engine.data import NOT_NEGATIVE
+from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, identifier, substitute
+from bondloop.engine.passes import connect
 from bondloop.errors import InputError, UnknownNameError, unknown_name
-from bondloop.hybrid.channel_bounds import POWER, diverged, limit_word, role_of
-from bondloop.hybrid.comparison import (
-    counterparts,
-    interface_velocities,
-    power_of_sources,
-    supplied_power,
-)
+from bondloop.hybrid.comparison import counterparts, interface_velocities, power_of_sources, supplied_power
 from bondloop.hybrid.computer import Computer
-from bondloop.hybrid.direct_coupling import loop_links
-from bondloop.hybrid.energies import ENERGIES, Balance, asks_for_energy, inserted
-from bondloop.hybrid.half_energies import HalfEnergies
+from bondloop.hybrid.energies import ENERGIES, Balance, HalfEnergies, asks_for_energy, inserted
 from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
-from bondloop.hybrid.tunables import SCALE, targets_from_outside, tunable_tick
-from bondloop.program.compose import connect
-from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.signals.in_tick import Signals
-from bondloop.program.tick import Channel, Step, Tick, identifier
-from bondloop.rigs.rig_tick import MEASURED, RigBlock, indexed
+from bondloop.rehearsal import (
+    POWER,
+    SCALE,
+    diverged,
+    limit_word,
+    loop_links,
+    role_of,
+    targets_from_outside,
+    tunable_tick,
+)
+from bondloop.rigs import MEASURED, RigBlock, indexed
+from bondloop.signals import Signals
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
-    from bondloop.control.base import Design
+    from bondloop.control import Design
+    from bondloop.engine import System
     from bondloop.hybrid.test import HybridTest
-    from bondloop.program.system import System
-    from bondloop.rigs.emulated import RigSystem
+    from bondloop.rigs import RigSystem
 
 __all__ = ["Wiring"]
 

@@ -11,7 +11,7 @@ from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.tolerances import HARDLY_DETERMINED
-from bondloop.transfer.held_input import dot, gram
+from bondloop.transfer import dot, gram
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.ranges import POSITIVE
-from bondloop.display import brief
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError
 from bondloop.identify.input_output import clipping, constant, held, slow_rows, slowly_held
 from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.time_grid import disagreement, find_grid
-from bondloop.measurements import read_measurements, sampling_of
+from bondloop.readers import read_measurements, sampling_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.measurements import Measurements
+    from bondloop.readers import Measurements
 
 __all__ = ["ChannelContents", "Contents", "contents_of", "read_contents"]
 
@@ -114,7 +113,7 @@ def read_contents(
     Parameters
     ----------
     path
-        Of the file; see `bondloop.measurements.read_measurements`.
+        Of the file; see `bondloop.readers.read_measurements`.
     time, rate
         As for `read_data`, where the file does not say it.
 

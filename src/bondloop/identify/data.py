@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import instant, number
+from bondloop.engine.data import Parameter, instant, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.leading import leading
 from bondloop.identify.time_grid import disagreement, find_grid
-from bondloop.measurements import read_measurements, sampling_of
+from bondloop.readers import read_measurements, sampling_of
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.measurements import Measurements
-    from bondloop.records import Record
+    from bondloop.readers import Measurements
+    from bondloop.results.records import Record
 
 
 __all__ = ["Data", "data_from", "read_data"]
@@ -304,7 +303,7 @@ def read_data(
         A table of text (with a head, units in the names or in a row of their own, decimal commas), LVM, a
         MATLAB file (5 or 7.3; vectors, tables, structures), an HDF5 file (a run file or any other with
         one-dimensional datasets), a NumPy ``.npz``, TDMS, MDF or Parquet; see
-        `bondloop.measurements.read_measurements`.
+        `bondloop.readers.read_measurements`.
     time
         Name of the channel that holds the time; unless given, one called ``time`` or ``t``, in the unit that
         its header states, seconds otherwise.

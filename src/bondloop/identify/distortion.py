@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.identify.policy import POLICY, IdentificationPolicy
-from bondloop.identify.stepped_sine import fourier_point
+from bondloop.identify.stepped_sines import fourier_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.identify.stepped_sine import SteppedSine
+    from bondloop.identify.stepped_sines import SteppedSine
 
 __all__ = ["Nonlinearity", "harmonic_distortion", "nonlinearity"]
 
@@ -93,7 +93,7 @@ def nonlinearity(surface: SteppedSine, *, policy: IdentificationPolicy = POLICY)
 
     Examples
     --------
-    >>> from bondloop.identify.stepped_sine import stepped_sine
+    >>> from bondloop.identify.stepped_sines import stepped_sine
     >>> t = np.arange(2000) * 1e-3
     >>> def measure(a):  # a hardening cubic: 3 a³/4 at the frequency, a³/4 at three times the frequency
     ...     u = a * np.sin(2 * np.pi * 5 * t)

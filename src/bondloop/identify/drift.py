@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.described import number
-from bondloop.data.ranges import POSITIVE
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
+from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError
 from bondloop.identify.confidence import autocovariance
-from bondloop.identify.process import checked_record
+from bondloop.identify.process.time_fit import checked_record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
     Array = NDArray[np.float64]
 

@@ -10,28 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.compile import Runner
-from bondloop.control.base import Measured
-from bondloop.data.described import Parameter, number
-from bondloop.data.ranges import POSITIVE
+from bondloop.control import Measured
 from bondloop.display import brief, telling
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import POSITIVE, Parameter, number
+from bondloop.engine.ir import Assign, Channel, Expr, Role, Tick, Var
+from bondloop.engine.passes import Context
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
-from bondloop.program.block import Context
-from bondloop.program.expr import Expr, Var
-from bondloop.program.quantity import Role
-from bondloop.program.schedule import Assign
-from bondloop.program.signals import Sine, SumOfSines
-from bondloop.program.tick import Channel, Tick
-from bondloop.rigs.rig_tick import MEASURED, RigBlock
-from bondloop.transfer.coupled import width
+from bondloop.rigs import MEASURED, RigBlock
+from bondloop.signals import Sine, SumOfSines
+from bondloop.transfer import width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.control.base import Controller
-    from bondloop.program.signals import Signal
-    from bondloop.rigs.emulated import Emulated
+    from bondloop.control import Controller
+    from bondloop.rigs import Emulated
+    from bondloop.signals import Signal
 
 
 __all__ = ["Experiment", "PlannedPoint", "SteppedSinePlan", "multisine", "stepped_sine_plan"]
@@ -62,7 +58,7 @@ class Experiment:
     --------
     An empty rig whose actuator is a process model: it answers a step with that model's lag and latency.
 
-    >>> from bondloop.program.signals import Step
+    >>> from bondloop.signals import Step
     >>> from bondloop.rigs import Emulated, nothing_mounted
     >>> from bondloop.transfer import first_order
     >>> rig = Emulated(nothing_mounted(), first_order(0.98, 0.01).actuator(), latency=0.004)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.transfer.held_input import dot, gram, times
+from bondloop.transfer import dot, gram, times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import same_length
-from bondloop.data.ranges import POSITIVE, si_array
 from bondloop.display import brief, telling
+from bondloop.engine.data import POSITIVE, si_array
 from bondloop.errors import InputError
-from bondloop.identify.stepped_sine import FrequencyResponse
+from bondloop.identify.stepped_sines import FrequencyResponse
+from bondloop.results.assess import same_length
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

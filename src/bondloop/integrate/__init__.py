@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.integrate.base import Discretised, Integrator
-from bondloop.integrate.euler import ForwardEuler
-from bondloop.integrate.exact import Exact
-from bondloop.integrate.modal import Modal
-from bondloop.integrate.newmark import NewmarkAverage
-from bondloop.integrate.rk4 import RK4
-from bondloop.integrate.stepped_fmu import write_stepped_fmu
-from bondloop.integrate.substep import SubStep
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "RK4",
@@ -22,3 +15,5 @@ __all__ = [
     "SubStep",
     "write_stepped_fmu",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

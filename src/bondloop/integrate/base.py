@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.data.described import Described
 from bondloop.display import brief
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Const, Expr, Step, Var, instantiate, variables
+from bondloop.engine.passes import remember, resolve
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.program.resolve import remember, resolve
-from bondloop.program.tick import Step, instantiate
 
 if TYPE_CHECKING:
-    from bondloop.program.statespace import StateSpace
-    from bondloop.program.system import System
+    from bondloop.engine import System
+    from bondloop.engine.ir import StateSpace
 
 __all__ = ["Discretised", "InputsAt", "Integrator", "check_period", "linear_space", "worked_in"]
 

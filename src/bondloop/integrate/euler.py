@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.engine.ir import Expr, Update, substitute
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
-from bondloop.program.expr import Expr, substitute
-from bondloop.program.tick import Update
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["ForwardEuler"]
 

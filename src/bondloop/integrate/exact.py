@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.engine.ir import Expr, Product, Update, Var
 from bondloop.errors import InputError
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
-from bondloop.program.expr import Expr, Var
-from bondloop.program.tick import Product, Update
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["Exact"]
 

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bondloop.engine.ir import Assign, Const, Expr, Op, Product, Step, Update, Var, instantiate
 from bondloop.errors import InputError
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.integrate.tolerances import COUPLED_STATES, SUM_TERMS
-from bondloop.program.expr import Const, Expr, Op, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Product, Step, Update, instantiate
-from bondloop.structures.dynamics.mode_step import mode_step
+from bondloop.structures.dynamics import mode_step
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 

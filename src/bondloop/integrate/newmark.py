@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.data.described import Whole
+from bondloop.engine.data import Whole
+from bondloop.engine.ir import Const, Expr, Product, Update, Var, instantiate, schedule, substitute
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.integrate.trapezoidal import implicit_products, local_laws
-from bondloop.program.causal_order import schedule
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.tick import Product, Update, instantiate
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
-    from bondloop.program.tick import Step
+    from bondloop.engine import System
+    from bondloop.engine.ir import Step
 
 __all__ = ["NewmarkAverage"]
 

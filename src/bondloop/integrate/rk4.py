@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.engine.analysis.spectrum import collection_paused
+from bondloop.engine.ir import Assign, Const, Expr, Step, Update, Var, instantiate, substitute
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
-from bondloop.program.collection import collection_paused
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update, instantiate
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["RK4"]
 

@@ -6,17 +6,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bondloop.data.ranges import POSITIVE
+from bondloop.engine.analysis.simulation import starting_states
+from bondloop.engine.data import POSITIVE
+from bondloop.engine.ir import Channel, Expr, Tick, Var, identifier, substitute
 from bondloop.errors import InputError
 from bondloop.fmu import write_tick_fmu
 from bondloop.integrate.rk4 import RK4
-from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.mode_at_point import starting_states
-from bondloop.program.tick import Channel, Tick, identifier
 
 if TYPE_CHECKING:
+    from bondloop.engine import System
     from bondloop.integrate.base import Integrator
-    from bondloop.program.system import System
 
 __all__ = ["write_stepped_fmu"]
 

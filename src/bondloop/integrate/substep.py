@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Const, Expr, Repeat, Step, Update, Var
 from bondloop.errors import InputError
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination, solved
 from bondloop.integrate.structural.matrices import Inverse
 from bondloop.integrate.tolerances import LARGE_CONDITION
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Repeat, Step, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,19 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine import System
+from bondloop.engine.ir import (
+    Assign,
+    Const,
+    Expr,
+    Factored,
+    Product,
+    SingularError,
+    Update,
+    Var,
+    evaluator,
+    is_linear,
+    schedule,
+    substitute,
+    tangent,
+    variables,
+    without_loops,
+    worth_factors,
+)
 from bondloop.errors import SolveError
 from bondloop.integrate.base import worked_in
 from bondloop.integrate.tolerances import NEAR_LAWS
-from bondloop.program.calculus import tangent
-from bondloop.program.causal_order import schedule
-from bondloop.program.evaluator import evaluator
-from bondloop.program.expr import Const, Expr, Var, substitute, variables
-from bondloop.program.factored import Factored, worth_factors
-from bondloop.program.schedule import Assign, without_loops
-from bondloop.program.solving import SingularError
-from bondloop.program.system import System
-from bondloop.program.system_data import is_linear
-from bondloop.program.tick import Product, Update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from bondloop.program.statespace import StateSpace
-    from bondloop.program.system import System
-    from bondloop.program.tick import Step
+    from bondloop.engine import System
+    from bondloop.engine.ir import StateSpace, Step
 
 __all__ = ["LocalLaws", "followers", "implicit_products", "local_laws"]
 

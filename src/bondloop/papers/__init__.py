@@ -9,6 +9,8 @@ The list is light: an entry's module is imported only when its model is asked fo
 
 from __future__ import annotations
 
-from bondloop.papers.catalogue import Entry, entries, find
+from bondloop.lazy_names import lazy_names
 
 __all__ = ["Entry", "entries", "find"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

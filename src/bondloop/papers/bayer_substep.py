@@ -32,17 +32,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.kinds import describable
-from bondloop.program.expr import Const, Expr, function
-from bondloop.program.signals import Signal
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import C, I, R, Sf
+from bondloop.engine.data import Parameter, Whole, describable
+from bondloop.engine.ir import Const, Expr, function
+from bondloop.signals import Signal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile import Runner
-    from bondloop.hybrid import PseudoDynamicTest, Run
+    from bondloop.engine.codegen import Runner
+    from bondloop.hybrid import PseudoDynamicTest
+    from bondloop.rehearsal import Run
     from bondloop.structures import Matrices
 
 
@@ -193,13 +194,13 @@ class Rehearsals:
 
     @cached_property
     def _runner(self) -> Runner:
-        from bondloop.compile import Runner
+        from bondloop.engine.codegen import Runner
 
         return Runner(self.test.tick)
 
     def at(self, values: Mapping[str, float] | None = None) -> Rehearsed:
         """Rehearse it with some parameters changed, by path."""
-        from bondloop.program.one_step import one_step
+        from bondloop.engine.analysis.spectrum import one_step
 
         step = one_step(self.test.tick, values)
         self._runner.reset()
@@ -316,7 +317,7 @@ def table_2() -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     >>> frequencies.round(2).tolist(), ratios.round(2).tolist()
     ([8.55, 22.42], [1.9, 2.34])
     """
-    from bondloop.structures import modes
+    from bondloop.structures.dynamics import modes
 
     alpha, beta = RAYLEIGH
     found = {}
@@ -437,8 +438,8 @@ def findings(run: Run) -> dict[str, float]:
     ``error_frequency`` are those of the highest line of the measured force and of its error, in Hz. The peak
     errors are the paper's measure: how much too high the three peaks of the force's spectrum are.
     """
-    from bondloop.program.one_step import one_step
-    from bondloop.program.tick_json import load_tick
+    from bondloop.engine.analysis.spectrum import one_step
+    from bondloop.engine.ir import load_tick
 
     step = one_step(load_tick(run.record.description["repeat"]["tick"]))
     measured = run["force"]
@@ -464,7 +465,7 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw the transient, and the measured coupling force over the exact one."""
-    from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
+    from bondloop.results.figures import ACTUAL, DESIRED, dress, finish, heading, legend, page
 
     figure = page(3.45)
     above, below = figure.subplots(2, 1, sharex=True)

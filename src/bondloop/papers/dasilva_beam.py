@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model, One, Port, Zero, bond
+from bondloop.bondgraph.elements import C, I, R
+from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run, Simulation
-    from bondloop.program.system import System
+    from bondloop.engine import System
+    from bondloop.hybrid import Simulation
+    from bondloop.rehearsal import Run
     from bondloop.structures import Matrices
 
 __all__ = ["SECONDS", "Suspension", "figures", "findings", "matrices", "model", "suspension", "test"]
@@ -68,7 +70,8 @@ class Suspension(Model):
 
 def matrices() -> Matrices:
     """Return M, C, K of the beam alone, degrees of freedom in the order of figure 7 (b)."""
-    from bondloop.structures import Beam, Structure
+    from bondloop.structures import Structure
+    from bondloop.structures.elements import Beam
 
     s = Structure("beam")
     for i in range(4):
@@ -104,7 +107,7 @@ def model(form: str = "network") -> Model:
     form
         ``network`` (24 states) or ``field`` (14 states).
     """
-    from bondloop.structures import field_form, network_form
+    from bondloop.structures.forms import field_form, network_form
 
     forms = {"network": network_form, "field": field_form}
     if form not in forms:
@@ -120,7 +123,7 @@ def model(form: str = "network") -> Model:
 @describable("system", "dasilva-beam-plain")
 def _plain() -> System:
     """Return the finite-element equations with the suspended mass, in first-order form."""
-    from bondloop.program import system_from_matrices
+    from bondloop.engine import system_from_matrices
 
     ms = matrices()
     m, c, k = _suspension(ms)
@@ -159,7 +162,7 @@ def test(frequency: float = 0.0, rate: float = 5000.0) -> Simulation:
 
     from bondloop.hybrid import Simulation
     from bondloop.integrate import NewmarkAverage
-    from bondloop.program.signals import Sine
+    from bondloop.signals import Sine
 
     ms = matrices()
     if not frequency:
@@ -196,7 +199,7 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw the velocities of figure 9: both bond-graph forms over the plain solution."""
-    from bondloop.plots import time_histories
+    from bondloop.results.figures import time_histories
 
     forms = {"finite elements": "plain", "network form": "network", "field form": "field"}
     groups = {

@@ -46,7 +46,7 @@ from bondloop.papers.dubois_rig import (
 )
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = [
     "CUT", "FORCE_CLOSED", "FRAME_MASS", "LATENCY", "MODELS", "OUTLOOK", "PLAY", "POWER", "PREDICTIONS",

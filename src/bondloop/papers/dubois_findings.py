@@ -36,15 +36,16 @@ from bondloop.papers.dubois_rig import (
     coupled,
     guard,
 )
-from bondloop.safety.channel_names import FORCE_SWITCH
-from bondloop.safety.channel_names import POWER as POWER_CHANNEL
+from bondloop.safety import FORCE_SWITCH
+from bondloop.safety import POWER as POWER_CHANNEL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.control.base import Controller
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.control import Controller
+    from bondloop.hybrid import HybridTest
     from bondloop.identify import SteppedSine, SteppedSinePlan
+    from bondloop.rehearsal import Run
 
 
 __all__ = [
@@ -159,7 +160,7 @@ def tracking(
 def tracked(controller: Controller, bench: Bench = STANDARD) -> Tracking:
     """Run all sines of both sizes with any controller, force fed back."""
     from bondloop.identify import stepped_sine_plan
-    from bondloop.program.signals import Table
+    from bondloop.signals import Table
 
     k, c = STRUCTURE.stiffness1, STRUCTURE.beta * STRUCTURE.stiffness1
     plan = stepped_sine_plan(TONES, list(SIZES.values()), SETTLING, PERIODS, RATE)

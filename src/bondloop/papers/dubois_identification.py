@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.control.base import Compensator, Controller
+    from bondloop.control import Compensator, Controller
     from bondloop.identify import Data, PlannedPoint, SteppedSine, SteppedSinePlan
-    from bondloop.identify.process.process_fit import ProcessFit
-    from bondloop.transfer.process import Process
+    from bondloop.identify.process import ProcessFit
+    from bondloop.transfer import Process
 
 __all__ = [
     "AMPLITUDES",
@@ -83,7 +83,7 @@ class Identified:
 
 def stepped(physical: Model, plan: SteppedSinePlan, *, tuned: bool = True, bench: Bench = STANDARD) -> Data:
     """Drive a specimen on the rig through a plan of stepped sines."""
-    from bondloop.identify.experiment import Experiment
+    from bondloop.identify import Experiment
 
     return Experiment(bench.rig(physical, tuned=tuned), RATE).stepped(plan)
 
@@ -113,7 +113,7 @@ def identified(bench: Bench = STANDARD, highest: float = FREQUENCIES[-1]) -> Ide
     highest
         Highest frequency in Hz that takes part in the fits.
     """
-    from bondloop.identify.process.fit_frequency import fit_frequency
+    from bondloop.identify.process import fit_frequency
 
     plan, data, found = measured(bench)
     inside = found.frequency <= highest
@@ -127,8 +127,7 @@ def identified(bench: Bench = STANDARD, highest: float = FREQUENCIES[-1]) -> Ide
 @lru_cache(maxsize=16)
 def verified(controller: str, bench: Bench = STANDARD) -> SteppedSine:
     """Send the sines of the identification through an inverse model, early by its delay (Figure 7)."""
-    from bondloop.identify import stepped_sine
-    from bondloop.identify.experiment import Experiment
+    from bondloop.identify import Experiment, stepped_sine
     from bondloop.rigs import mounted
 
     known = identified(bench)
@@ -212,7 +211,7 @@ def _smallest(bench: Bench) -> NDArray[np.complex128]:
 def empty_process(bench: Bench = STANDARD, highest: float = FITTED_TO) -> Process:
     """Fit G1D to the rig with nothing mounted, at the amplitudes of the identification."""
     from bondloop.identify import stepped_sine, stepped_sine_plan
-    from bondloop.identify.process.fit_frequency import fit_frequency
+    from bondloop.identify.process import fit_frequency
     from bondloop.rigs import nothing_mounted
 
     plan = stepped_sine_plan(FREQUENCIES, AMPLITUDES[1::2], 0.5, 10, RATE)
@@ -226,7 +225,7 @@ def empty_process(bench: Bench = STANDARD, highest: float = FITTED_TO) -> Proces
 @lru_cache(maxsize=8)
 def _processes(bench: Bench, highest: float) -> tuple[Process, ...]:
     """Fit G2D to each level by itself."""
-    from bondloop.identify.process.fit_frequency import fit_frequency
+    from bondloop.identify.process import fit_frequency
 
     surface = measured(bench)[2]
     inside = surface.frequency <= highest
@@ -247,7 +246,9 @@ def outlook_controller(name: str, prediction: str, bench: Bench, fitted_to: floa
     prediction, bench, fitted_to
         As of `compensator`.
     """
-    from bondloop.control import AdaptiveTimeSeries, LoadFeedforward, Scheduled
+    from bondloop.control import Scheduled
+    from bondloop.control.adaptive import AdaptiveTimeSeries
+    from bondloop.control.feedforward import LoadFeedforward
 
     if name == "scheduled":
         members = tuple(inverse(process, prediction) for process in _processes(bench, fitted_to))
@@ -282,7 +283,7 @@ def compensator(
     fitted_to
         Highest frequency in Hz of the measured response that the model was fitted to.
     """
-    from bondloop.control import Direct
+    from bondloop.control.feedforward import Direct
 
     if controller == "none":
         return Direct()

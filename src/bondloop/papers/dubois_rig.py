@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.described import Parameter
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import number
+from bondloop.engine.data import Parameter, describable, number
+from bondloop.engine.ir import Const, Expr, function
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.expr import Const, Expr, function
-from bondloop.program.signals import Signal
+from bondloop.signals import Signal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.control import InverseModel
-    from bondloop.control.base import Controller
+    from bondloop.control import Controller
+    from bondloop.control.feedforward import InverseModel
     from bondloop.hybrid import HybridTest, Switches
     from bondloop.rigs import Emulated
     from bondloop.safety import Interlock
     from bondloop.structures import Matrices
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
 
 __all__ = [
@@ -209,7 +207,8 @@ STANDARD = Bench()
 def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> Model:
     """Return the complete system: two modes (eqs. 12-14) bonded to the damper."""
     from bondloop.bondgraph import Model, bond
-    from bondloop.structures import modal_form, modes
+    from bondloop.structures.dynamics import modes
+    from bondloop.structures.forms import modal_form
 
     whole = Model("dubois_damper")
     shapes = modes(STRUCTURE.matrices(), 2)
@@ -251,7 +250,7 @@ def base_force(motion: Signal) -> Signal:
 
 def inverse(process: Process, prediction: str) -> InverseModel:
     """Return the inverse of a process model, its delay predicted or, where the demand is known, left out."""
-    from bondloop.control import InverseModel, PolynomialPrediction
+    from bondloop.control.feedforward import InverseModel, PolynomialPrediction
 
     if not process.delay or prediction == "known":
         return InverseModel(process)
@@ -287,8 +286,8 @@ def coupled(
 def closing(damper: str = "standard") -> Switches:
     """Return the switches: displacement first, force a second later, the simulated damper alongside (4.4)."""
     from bondloop.hybrid import Switches
-    from bondloop.program.signals import Step
     from bondloop.safety import Switch
+    from bondloop.signals import Step
 
     return Switches(
         displacement=Switch(Step(1.0, at=DISPLACEMENT_CLOSED), ramp=RAMP),

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bondloop.bondgraph import SS, C, De, I, Input, Model, MSe, One, Port, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import Model, One, Port, Zero, bond
+from bondloop.bondgraph.elements import SS, C, De, I, Input, MSe, R, Se, Sf
 from bondloop.papers.gawthrop_three_mass import VALUES, Mass
 
 __all__ = [

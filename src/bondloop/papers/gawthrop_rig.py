@@ -29,20 +29,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.bondgraph import C, I, Input, Model, MSe, One, Port, R, Zero
-from bondloop.control import OuterLoop, Parameter, VirtualJunction
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import C, I, Input, MSe, R
+from bondloop.control.feedback import OuterLoop
+from bondloop.control.junction import VirtualJunction
+from bondloop.engine.data import Parameter
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_two_actuators import CAPACITY, MASS, TABLE_I
-from bondloop.program.block import Applied, Context
-from bondloop.transfer.parts import clipped, guide_friction
+from bondloop.transfer import clipped, guide_friction
 
 if TYPE_CHECKING:
     from bondloop.control import Controller, Measured
+    from bondloop.engine.ir import Expr
     from bondloop.hybrid import HybridTest
-    from bondloop.identify import BondGraphFit, Data, StepResponse
-    from bondloop.program.expr import Expr
-    from bondloop.program.signals import Signal
+    from bondloop.identify import Data, StepResponse
+    from bondloop.identify.models import BondGraphFit
+    from bondloop.signals import Signal
 
 
 __all__ = [
@@ -185,7 +189,7 @@ def table_drive(number: int, mass: float = MASS) -> ScrewDrive:
 
 def set_points(amplitude: float = 2e-3, seconds: float = 20.0, seed: int = 1) -> Signal:
     """Return a random sequence of two set points, each held for 20 ms or a multiple, from rest."""
-    from bondloop.program.signals import Table
+    from bondloop.signals import Table
 
     hold = 0.02
     count = round(seconds / hold)
@@ -245,7 +249,8 @@ def identify(
     amplitude
         Of the set points, m.
     """
-    from bondloop.identify import fit_bond_graph, step_response
+    from bondloop.identify import step_response
+    from bondloop.identify.models import fit_bond_graph
     from bondloop.transfer import MassSpringDamper
 
     demand = set_points(amplitude)

@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import C, I, R, Sf
+from bondloop.engine.data import describable
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
 
 __all__ = [
     "CUT",
@@ -154,10 +156,10 @@ def test(
     m_t, c_t, k_t
         Mass, damping and stiffness of the transfer system, in kg, N s/m and N/m.
     """
-    from bondloop.control import VirtualJunction
+    from bondloop.control.junction import VirtualJunction
     from bondloop.hybrid import HybridTest
-    from bondloop.program.signals import Sine
     from bondloop.rigs import Emulated
+    from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
     chain = model(spring)
@@ -189,7 +191,7 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw figure 7: the velocity of the third mass, desired and substructured, and the command."""
-    from bondloop.plots import time_histories
+    from bondloop.results.figures import time_histories
 
     path = folder / "figure_7.png"
     groups = {

@@ -21,14 +21,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import C, I, R, Sf
+from bondloop.engine.data import describable
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.control import Controller
-    from bondloop.hybrid import HybridTest, Run
-    from bondloop.program.signals import Signal
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
+    from bondloop.signals import Signal
 
 __all__ = ["CUTS", "SECONDS", "TABLE_I", "Link", "PointMass", "excitations", "findings", "model", "test"]
 
@@ -91,7 +93,7 @@ def model() -> Model:
 
 def excitations(case: str, amplitude: float) -> dict[str, Signal]:
     """Return the wall velocities of a case: ``5/5``, ``3/5`` (Hz) or ``sweep`` (1-5 and 3-4 Hz in 60 s)."""
-    from bondloop.program.signals import Sine, Sweep
+    from bondloop.signals import Sine, Sweep
 
     left: Signal
     right: Signal
@@ -136,9 +138,9 @@ def test(
     feedback
         Whether the measured forces are fed back.
     """
-    from bondloop.control import (
+    from bondloop.control.feedforward import Direct
+    from bondloop.control.junction import (
         AdaptiveVirtualJunction,
-        Direct,
         ObservedVirtualJunction,
         SensitivityVirtualJunction,
         VirtualJunction,
@@ -179,7 +181,7 @@ def test(
 
 def findings(run: Run) -> dict[str, float]:
     """Normalised rms errors of both actuators, after the first tenth of the run."""
-    from bondloop.assess import normalised_rms_error
+    from bondloop.results.assess import normalised_rms_error
 
     settled = run.time >= 0.1 * run.time[-1] if len(run.time) else slice(None)
     return {

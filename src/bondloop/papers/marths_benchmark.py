@@ -30,20 +30,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import CField, I, Model, RField, Se, bond
-from bondloop.data.kinds import describable
-from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
+from bondloop.bondgraph import Model, bond
+from bondloop.bondgraph.elements import CField, I, RField, Se
+from bondloop.devices import Imposed, OdeSpecimen
+from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.silva_benchmark import lag, peak_share, rms_share
-from bondloop.structures.forms.structure_model import StructureModel
+from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control import Controller
-    from bondloop.hybrid import HybridTest, Run
-    from bondloop.program.system import System
-    from bondloop.program.traced import Value
+    from bondloop.engine import System
+    from bondloop.engine.laws import Value
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
     from bondloop.transfer import ProcessMatrix
 
     Array = NDArray[np.float64]
@@ -377,13 +379,14 @@ def actuators(plant: int = 0) -> System:
 
 
 def _none() -> Controller:
-    from bondloop.control import LeadCompensation
+    from bondloop.control.feedforward import LeadCompensation
 
     return LeadCompensation(0.0)
 
 
 def _time_series() -> Controller:
-    from bondloop.control import AdaptiveTimeSeries, PerActuator
+    from bondloop.control import PerActuator
+    from bondloop.control.adaptive import AdaptiveTimeSeries
 
     return PerActuator(
         tuple(AdaptiveTimeSeries(delay, largest_delay=0.1) for delay in ("52.8 ms", "21.4 ms"))
@@ -406,13 +409,15 @@ COVARIANCE = (
 
 
 def _taps() -> Controller:
-    from bondloop.control import PerActuator, RecursiveFir
+    from bondloop.control import PerActuator
+    from bondloop.control.adaptive import RecursiveFir
 
     return PerActuator(tuple(RecursiveFir(4, taps, 0.0) for taps in TAPS))
 
 
 def _rls_fir() -> Controller:
-    from bondloop.control import PerActuator, RecursiveFir
+    from bondloop.control import PerActuator
+    from bondloop.control.adaptive import RecursiveFir
 
     return PerActuator(
         tuple(
@@ -430,20 +435,21 @@ def _rls_fir() -> Controller:
 
 
 def _inverse() -> Controller:
-    from bondloop.control import CoupledInverse, PerActuator
+    from bondloop.control import PerActuator
+    from bondloop.control.feedforward import CoupledInverse
 
     H = Plant().matrix()
     return PerActuator(tuple(CoupledInverse(H.entries[i][i].actuator()) for i in range(2)))
 
 
 def _coupled() -> Controller:
-    from bondloop.control import CoupledInverse
+    from bondloop.control.feedforward import CoupledInverse
 
     return CoupledInverse(actuators())
 
 
 def _adaptive() -> Controller:
-    from bondloop.control import AdaptiveCoupledInverse
+    from bondloop.control.feedforward import AdaptiveCoupledInverse
 
     return AdaptiveCoupledInverse(actuators())
 
@@ -482,7 +488,8 @@ def test(
     from bondloop.hybrid import HybridTest
     from bondloop.integrate import NewmarkAverage
     from bondloop.papers.silva_benchmark import ground
-    from bondloop.rigs import Emulated, Noise, Sensor
+    from bondloop.rigs import Emulated, Sensor
+    from bondloop.rigs.imperfections import Noise
     from bondloop.safety import Limits
     from bondloop.substructure import Pins
 
@@ -524,7 +531,7 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw what the actuators should do and did, and floor 3 in the test and in the reference."""
-    from bondloop.plots import time_histories
+    from bondloop.results.figures import time_histories
 
     path = folder / "marths_benchmark.png"
     groups = {

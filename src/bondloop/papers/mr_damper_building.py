@@ -17,14 +17,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import number
+from bondloop.engine.data import describable, number
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.devices import MRDamper
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
     from bondloop.identify import Data
+    from bondloop.rehearsal import Run
     from bondloop.transfer import Process
 
 __all__ = [
@@ -103,7 +103,8 @@ def model(current: float = 1.0) -> Model:
     current
         In the damper's coil, A.
     """
-    from bondloop.bondgraph import C, I, Input, Model, MSe, One, R, Zero
+    from bondloop.bondgraph import Model, One, Zero
+    from bondloop.bondgraph.elements import C, I, Input, MSe, R
 
     whole = Model("building")
     whole.ground, whole.floors = Input("ground", unit="m/s^2"), [One() for _ in range(3)]
@@ -139,7 +140,7 @@ def test(
     noise
         Whether the sensors have any.
     """
-    from bondloop.control import Direct, InverseModel, PolynomialPrediction
+    from bondloop.control.feedforward import Direct, InverseModel, PolynomialPrediction
     from bondloop.errors import InputError, unknown_name
     from bondloop.hybrid import HybridTest
     from bondloop.papers.silva_benchmark import ground

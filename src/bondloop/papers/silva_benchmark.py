@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.assess.delay import correlation
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.silva_plant import (
     CASES,
@@ -33,14 +32,16 @@ from bondloop.papers.silva_plant import (
     matrices,
     model,
 )
+from bondloop.results.assess import correlation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import HybridTest, Run
-    from bondloop.program.signals import Signal
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
+    from bondloop.signals import Signal
 
 
 __all__ = [
@@ -103,7 +104,7 @@ LONGEST = 0.1
 def lag(late: NDArray[np.float64], early: NDArray[np.float64], period: float) -> float:
     """Return by how much one signal follows another, s: where their correlation is largest, whole samples.
 
-    As the benchmark has it; `bondloop.assess.delay` also looks between samples, and among equal peaks.
+    As the benchmark has it; `bondloop.results.delay` also looks between samples, and among equal peaks.
 
     Parameters
     ----------
@@ -198,13 +199,13 @@ def ground(record: str = "", scale: float = 0.4) -> Signal:
     Parameters
     ----------
     record
-        A file of any kind that `bondloop.records.read_ground_motion` reads. El Centro 1940, north-south,
+        A file of any kind that `bondloop.results.read_ground_motion` reads. El Centro 1940, north-south,
         unless given.
     scale
         What it is multiplied by; the benchmark takes 40 % of El Centro.
     """
-    from bondloop.program.signals import Table
-    from bondloop.records import read_ground_motion
+    from bondloop.results.motions import read_ground_motion
+    from bondloop.signals import Table
 
     if not isinstance(record, (str, Path)):
         raise InputError(f"record must be the path of a file; found {record!r}")
@@ -240,7 +241,8 @@ def test(
         Of the noise.
     """
     from bondloop.hybrid import Extrapolation, HybridTest
-    from bondloop.rigs import Emulated, Noise, PureDelay, Quantisation, Sensor
+    from bondloop.rigs import Emulated, Sensor
+    from bondloop.rigs.imperfections import Noise, PureDelay, Quantisation
     from bondloop.safety import Limits
 
     if controller not in tuple(CONTROLLERS):
@@ -282,7 +284,7 @@ def findings(run: Run) -> dict[str, float]:
 
 def figures(run: Run, folder: Path) -> list[Path]:
     """Draw floor 1 as desired, measured and in the whole frame, and floor 3 in both."""
-    from bondloop.plots import time_histories
+    from bondloop.results.figures import time_histories
 
     path = folder / "silva_benchmark.png"
     groups = {

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.compile import Runner
 from bondloop.display import telling
+from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import Simulation
-from bondloop.hybrid.rehearsal import steps_of
 from bondloop.papers import silva_benchmark
 from bondloop.papers.silva_benchmark import (
-    CASES,
     DISPLACEMENT_NOISE,
     NOISY,
     NUMBERS,
@@ -33,12 +31,13 @@ from bondloop.papers.silva_benchmark import (
     WITHOUT_NOISE,
     criteria_of,
 )
-from bondloop.papers.silva_plant import CONTROLLERS
-from bondloop.program.signals.in_tick import now_and_next
+from bondloop.papers.silva_plant import CASES, CONTROLLERS
+from bondloop.rehearsal import steps_of
+from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
-    from bondloop.compile import Result
-    from bondloop.program.signals import Signal
+    from bondloop.engine.codegen import Result
+    from bondloop.signals import Signal
 
 
 __all__ = [

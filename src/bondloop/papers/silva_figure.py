@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from bondloop.papers.silva_benchmark import NUMBERS
 from bondloop.papers.silva_comparison import GOALS, Goal
-from bondloop.plots.page import COLOURS, INK, STYLE, dress, finish, heading, page
+from bondloop.results.figures import COLOURS, INK, STYLE, dress, finish, heading, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

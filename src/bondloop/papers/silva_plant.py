@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop import control
-from bondloop.bondgraph import C, CField, I, Input, Model, MSe, Multiport, One, Port, R, RField
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import number
+from bondloop.bondgraph import Model, One, Port
+from bondloop.bondgraph.elements import C, CField, I, Input, MSe, Multiport, R, RField
+from bondloop.engine.data import describable, number
 from bondloop.errors import InputError
 from bondloop.transfer import MassSpringDamper, Process
 

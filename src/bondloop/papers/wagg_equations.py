@@ -20,7 +20,7 @@ from bondloop.papers.gawthrop_three_mass import VALUES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = [
     "FIRST_MASS", "bound_of_adaptation", "disturbance", "numerical_model", "residual_of_error_dynamics",

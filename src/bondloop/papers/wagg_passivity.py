@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis import PositiveRealness, positive_realness
 from bondloop.papers import wagg_three_mass
 from bondloop.papers.gawthrop_three_mass import CUT
-from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.substructure import ReferenceModel, numerical_half, reference_model
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = [
     "draw_bursts", "draw_passivity", "fictitious", "foretold", "growth", "motion", "quiet_level", "realness",
@@ -174,7 +174,7 @@ def draw_passivity(cases: Mapping[str, tuple[Sequence[float], ReferenceModel]], 
     path
         Where to save.
     """
-    from bondloop.plots.page import COLOURS, DASHES, GREY, RULE, dress, finish, legend, page
+    from bondloop.results.figures import COLOURS, DASHES, GREY, RULE, dress, finish, legend, page
 
     figure = page(3.4)
     axes = figure.subplots()
@@ -211,7 +211,7 @@ def draw_bursts(
     burst
         When the first burst of the chain begins and ends, in s.
     """
-    from bondloop.plots.page import COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
+    from bondloop.results.figures import COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
 
     figure = page(6.4)
     level, gains, beginning = figure.subplots(3, 1, height_ratios=(1, 1.2, 1.2))

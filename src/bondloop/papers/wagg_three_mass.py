@@ -21,8 +21,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import C, Df, Integrator, Model, Sf
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model
+from bondloop.bondgraph.elements import C, Df, Integrator, Sf
+from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
 
 __all__ = ["SECONDS", "draw_gains", "figure_5", "figures", "findings", "model", "test"]
 
@@ -104,10 +106,11 @@ def test(
     spring
         The third one, see `model`.
     """
-    from bondloop.control import MCS, Direct, DiscreteMCS
+    from bondloop.control.adaptive import MCS, DiscreteMCS
+    from bondloop.control.feedforward import Direct
     from bondloop.hybrid import HybridTest
-    from bondloop.program.signals import Sine
     from bondloop.rigs import Emulated
+    from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
     numerical, physical = model(spring=spring).cut(CUT)
@@ -136,8 +139,8 @@ def findings(run: Run) -> dict[str, float]:
     """Transfer system against the complete system's second mass (figure 5), and the largest gains."""
     import numpy as np
 
-    from bondloop.assess import normalised_rms_error
-    from bondloop.program.quantity import Role
+    from bondloop.engine.ir import Role
+    from bondloop.results.assess import normalised_rms_error
 
     found = {
         "normalised_rms_error_to_complete": normalised_rms_error(
@@ -156,7 +159,7 @@ def figures(run: Run, folder: Path) -> list[Path]:
 
 def figure_5(run: Run, path: Path) -> Path:
     """Draw the second mass of the complete chain with the transfer system (a), and the gains (b)."""
-    from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, legend, page
+    from bondloop.results.figures import ACTUAL, DESIRED, dress, finish, legend, page
 
     figure = page(4.2)
     motion, gains = figure.subplots(2, 1, sharex=True)
@@ -185,7 +188,7 @@ def draw_gains(axes: Axes, run: Run) -> None:
     run
         With adaptive control.
     """
-    from bondloop.plots.page import COLOURS, DASHES, legend
+    from bondloop.results.figures import COLOURS, DASHES, legend
 
     gains = (("controller.K[0]", "$K_1$"), ("controller.K[1]", "$K_2$"), ("controller.K_r", "$K_r$"))
     for (name, label), dash, colour in zip(gains, DASHES, COLOURS, strict=False):

@@ -22,16 +22,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import number
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import C, I, Sf
+from bondloop.engine.data import describable, number
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.papers.wagg_three_mass import draw_gains
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
+    from bondloop.rehearsal import Run
 
 __all__ = ["FREE", "SECONDS", "figures", "figures_7_to_9", "findings", "model", "test"]
 
@@ -110,10 +111,11 @@ def test(
     noise
         Noise of the displacement transducers in m (rms).
     """
-    from bondloop.control import MCS
+    from bondloop.control.adaptive import MCS
     from bondloop.hybrid import HybridTest
-    from bondloop.program.signals import Sine
-    from bondloop.rigs import Emulated, Noise, Sensor, coulomb
+    from bondloop.rigs import Emulated, Sensor, coulomb
+    from bondloop.rigs.imperfections import Noise
+    from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
     numerical, physical = model(friction).cut("m2.right >> m3.left")
@@ -135,8 +137,8 @@ def findings(run: Run) -> dict[str, float]:
     """Tracking through friction, from the start and once the gains have settled; force, motions and gains."""
     import numpy as np
 
-    from bondloop.assess import normalised_rms_error
-    from bondloop.program.quantity import Role
+    from bondloop.engine.ir import Role
+    from bondloop.results.assess import normalised_rms_error
 
     x, y = run["desired.displacement"], run["actual.displacement"]
     settled = run.time > PERIOD
@@ -158,7 +160,17 @@ def figures(run: Run, folder: Path) -> list[Path]:
 
 def figures_7_to_9(run: Run, path: Path) -> Path:
     """Draw the motions on the two-mass rig (figure 7), the force (8) and the gains (9)."""
-    from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page
+    from bondloop.results.figures import (
+        ACTUAL,
+        COLOURS,
+        DASHES,
+        DESIRED,
+        dress,
+        finish,
+        heading,
+        legend,
+        page,
+    )
 
     free: dict[str, Any] = {"color": COLOURS[2], "linestyle": DASHES[3], "linewidth": 1.1}
     figure = page(5.6)

@@ -51,7 +51,7 @@ class Attendant:
     Attributes
     ----------
     bell
-        File for `bondloop.realtime.interrupts.interrupts`: numbers of signals are written into it.
+        File for `bondloop.realtime.interruption.interrupts`: numbers of signals are written into it.
     """
 
     def __init__(self, loop: _Stoppable, header: NDArray[np.void], period: float) -> None:

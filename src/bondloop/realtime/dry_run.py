@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.ir import Role, channels_of
 from bondloop.errors import InputError
-from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, steps_of
-from bondloop.program.quantity import Role, channels_of
-from bondloop.safety import PowerTrip
-from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
+from bondloop.rehearsal import CHUNK, Rehearsal, steps_of
+from bondloop.safety import DISPLACEMENT_SWITCH, PowerTrip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from bondloop.engine.ir import Tick
     from bondloop.hybrid import HybridTest
-    from bondloop.program.tick import Tick
 
 __all__ = ["Expected", "expected"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.interruption import interrupts
 from bondloop.realtime.telemetry.protocol import FLAGS
 
 if TYPE_CHECKING:

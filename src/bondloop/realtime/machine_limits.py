@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from bondloop.engine.ir import Role
 from bondloop.errors import InputError, LinesError
-from bondloop.hybrid.run import shown
-from bondloop.program.quantity import Role
 from bondloop.realtime.dry_run import Expected, expected, rounded_up
+from bondloop.rehearsal import shown
 from bondloop.safety import Interlock, Limits, PowerTrip
 
 if TYPE_CHECKING:
+    from bondloop.check import Check
     from bondloop.hybrid import HybridTest
-    from bondloop.hybrid.check import Check
     from bondloop.realtime.options import LoopOptions
     from bondloop.realtime.policy import MachinePolicy
     from bondloop.safety import Switch

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import number
+from bondloop.engine.data import Parameter, number
 from bondloop.errors import InputError
 
 __all__ = ["LoopOptions", "RigOptions"]

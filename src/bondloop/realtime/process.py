@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bondloop.data.ranges import number
 from bondloop.display import brief
+from bondloop.engine.data import number
 from bondloop.errors import BondloopError, InputError
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.console.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.packet_key import with_key
 from bondloop.realtime.silence import silence
+from bondloop.realtime.stop_requests import FOLDER
 from bondloop.realtime.telemetry.ring import Ring, Status
 from bondloop.realtime.telemetry.segment import (
-    FOLDER,
     Segment,
     fresh_name,
     need_linux,

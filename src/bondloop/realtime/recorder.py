@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.realtime.stop_requests import STATES
 from bondloop.realtime.summary import outcome, timing
 from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.protocol import STATES
 from bondloop.realtime.telemetry.ring import Ring, Status
 from bondloop.realtime.telemetry.segment import is_alive, read_words
-from bondloop.records.columns import EVENT_COLUMNS
-from bondloop.records.growing import GrowingRun
-from bondloop.safety.causes import Cause, cause_words
+from bondloop.results.records import EVENT_COLUMNS, GrowingRun
+from bondloop.safety import Cause, cause_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.records import Record, read_cycles, read_run
+from bondloop.results.records import Record, read_cycles, read_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,18 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bondloop.data.ranges import checked_values, number
 from bondloop.display import at_work
+from bondloop.engine.data import checked_values, number
+from bondloop.engine.ir import calls, dump_tick
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-from bondloop.hybrid.rehearsal import run_length, steps_of
-from bondloop.hybrid.run import Run, origin
-from bondloop.hybrid.tunables import operated
-from bondloop.program.tick import calls
-from bondloop.program.tick_json import dump_tick
+from bondloop.hybrid import PseudoDynamicTest
 from bondloop.realtime.channels.wiring import refuse_misfits
 from bondloop.realtime.console.preflight import Preflight
-from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.interruption import interrupts
 from bondloop.realtime.machine_limits import (
     as_told,
     elsewhere_words,
@@ -33,9 +29,10 @@ from bondloop.realtime.machine_limits import (
     machine_options,
     trips_in_words,
 )
+from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.packet_key import fresh_key
 from bondloop.realtime.policy import PreflightPolicy, SessionPolicy
-from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.process import LoopProcess, RigProcess
 from bondloop.realtime.programs.build import LINKS, drivers_for
 from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.programs.loop_programs import fmu_driver, loop_program, rig_program, signal_table
@@ -45,16 +42,16 @@ from bondloop.realtime.silence import page_silence, silence_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
 from bondloop.realtime.supervision import Beside
 from bondloop.realtime.telemetry.segment import need_linux, write_words
-from bondloop.safety.causes import Cause
-from bondloop.safety.channel_names import WARNING
+from bondloop.rehearsal import Run, operated, origin, run_length, steps_of
+from bondloop.safety import WARNING, Cause
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bondloop.check import Check
     from bondloop.hybrid import HybridTest
-    from bondloop.hybrid.check import Check
-    from bondloop.realtime.channels import Channels
+    from bondloop.realtime.channels.channel import Channels
     from bondloop.realtime.recorder_supervisor import Health
     from bondloop.realtime.telemetry.ring import Status
 
@@ -117,7 +114,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     drivers, libraries
         C files of further links, ``link_x.c`` for ``x://...``, and the libraries that they need, by name.
     channels
-        The laboratory's channels, from `bondloop.description.read_channels`; drivers take their calibration
+        The laboratory's channels, from `bondloop.files.read_channels`; drivers take their calibration
         from them, auxiliary ones are recorded, and the run file keeps them.
     includes
         Folders of headers that the drivers need and the compiler does not know.
@@ -234,7 +231,7 @@ def _refuse_without_rig(test: object) -> None:
         raise InputError(
             "a pseudo-dynamic test has a model of its rig, without an actuator; in real time its scheme "
             "moves a rig that `bondloop serve --protocol plain --clock` offers: "
-            "bondloop.external.run_pseudo_dynamic(test, seconds, RemoteRig('udp://...'))"
+            "bondloop.interop.run_pseudo_dynamic(test, seconds, RemoteRig('udp://...'))"
         )
     if not hasattr(test, "computer_tick"):
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.hybrid.run import shown
-from bondloop.program.quantity import Role
+from bondloop.engine.ir import Role
 from bondloop.realtime.telemetry.protocol import FLAGS
-from bondloop.safety.causes import Cause, cause_words, limit_name
-from bondloop.safety.channel_names import WARNING
+from bondloop.rehearsal import shown
+from bondloop.safety import WARNING, Cause, cause_words, limit_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +131,7 @@ def timing(cycles: Mapping[str, NDArray[Any]], period: float) -> dict[str, Any]:
     Parameters
     ----------
     cycles
-        From `bondloop.records.read_cycles`.
+        From `bondloop.results.read_cycles`.
     period
         Seconds between ticks.
 

@@ -8,8 +8,8 @@ True
 
 from __future__ import annotations
 
-from bondloop.report.document import write_report
-from bondloop.report.literature import cite
-from bondloop.report.playing import write_play
+from bondloop.lazy_names import lazy_names
 
 __all__ = ["cite", "write_play", "write_report"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -8,10 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import bondloop
-from bondloop.display import telling
-from bondloop.display.html import paragraph, section
+from bondloop.display import paragraph, section, telling
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
+from bondloop.rehearsal import Run
 from bondloop.report import sections
 from bondloop.report.reported_run import ReportedRun, gather
 

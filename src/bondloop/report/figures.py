@@ -9,17 +9,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.assess.samples import FEWEST
 from bondloop.errors import InputError
-from bondloop.plots.axis_unit import labelled, scaled
-from bondloop.plots.page import COLOURS, DASHES, dress, finish, heading, legend, page
-from bondloop.plots.thinning import drawable, envelope
+from bondloop.results.assess import FEWEST
+from bondloop.results.figures import (
+    COLOURS,
+    DASHES,
+    drawable,
+    dress,
+    envelope,
+    finish,
+    heading,
+    labelled,
+    legend,
+    page,
+    scaled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bondloop.hybrid import Run
-    from bondloop.records import Record
+    from bondloop.rehearsal import Run
+    from bondloop.results.records import Record
 
 
 __all__ = ["compared", "figures_of", "side_by_side"]
@@ -42,7 +52,7 @@ def side_by_side(
 
     Examples
     --------
-    >>> from bondloop.records import Record
+    >>> from bondloop.results import Record
     >>> t = np.linspace(0, 1, 101)
     >>> run = Record(t, {"z": np.sin(9 * t), "x": np.sin(9 * t - 0.1)}, {"z": "m", "x": "m"})
     >>> [axes.get_ylabel() for axes in side_by_side({"a": (run, "z", "x"), "b": (run, "z", "x")}).axes]

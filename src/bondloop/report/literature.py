@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import bondloop
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run
-    from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.hybrid import Rehearsable
+    from bondloop.rehearsal import Run
 
 
 __all__ = ["OWN", "SOURCES", "TEXTBOOK", "WORKS", "Work", "cite", "works_of"]

@@ -15,11 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bondloop.data.described import Parameter
-from bondloop.data.kinds import FAMILIES, PYTHON, Kind, import_all_kinds, is_words, plain
-from bondloop.data.ranges import Range
-from bondloop.plots.axis_unit import pretty, scaled
+from bondloop.engine.data import FAMILIES, PYTHON, Kind, Parameter, Range, import_all_kinds, is_words, plain
 from bondloop.report.policy import EXTENT
+from bondloop.results.figures import pretty, scaled
 
 __all__ = ["SPECIAL", "in_unit", "in_words", "kind_words", "several", "short_numbers"]
 

@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.plan import Plan
-from bondloop.compile.wasm import write_wasm
 from bondloop.display import telling
+from bondloop.engine.codegen import Plan, write_wasm
+from bondloop.engine.ir import Role
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.rehearsal import run_length, steps_of
-from bondloop.program.quantity import Role
-from bondloop.program.signals.in_tick import now_and_next
+from bondloop.rehearsal import run_length, steps_of
+from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.engine.ir import Tick, Tunable
     from bondloop.hybrid import HybridTest
-    from bondloop.program.tick import Tick
-    from bondloop.program.tunable import Tunable
 
 __all__ = ["write_play"]
 

@@ -8,13 +8,14 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from bondloop.description.recorded import recorded_test
 from bondloop.errors import BondloopError
-from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run
+from bondloop.files import recorded_test
+from bondloop.hybrid import HybridTest, PseudoDynamicTest
+from bondloop.rehearsal import Run
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Check
-    from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.check import Check
+    from bondloop.hybrid import Rehearsable
 
 
 __all__ = ["FMU", "ReportedRun", "gather", "link_of", "other_rig", "seconds_of"]

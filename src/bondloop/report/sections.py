@@ -8,19 +8,19 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import bondloop
-from bondloop.display.html import folded, paragraph, picture, preformatted, table
+from bondloop.check import draw_check
+from bondloop.display import folded, paragraph, picture, preformatted, table
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid.check_figure import draw_check
-from bondloop.plots.realtime import latencies
-from bondloop.realtime.summary import summary_lines
-from bondloop.records.isolated import read_log
+from bondloop.realtime import summary_lines
 from bondloop.report.figures import compared, figures_of
 from bondloop.report.literature import WORKS, cite, works_of
 from bondloop.report.policy import EXTENT
 from bondloop.report.reported_run import other_rig, seconds_of
 from bondloop.report.tested import parts, units_of_parameters
 from bondloop.report.words import differences, event_rows, facts, limits_used, measure_rows, parameter_rows
-from bondloop.substructure.external_half import ExternalHalf
+from bondloop.results.figures import latencies
+from bondloop.results.records import read_log
+from bondloop.substructure import ExternalHalf
 
 if TYPE_CHECKING:
     from bondloop.report.reported_run import ReportedRun
@@ -205,7 +205,7 @@ def repeat(t: ReportedRun) -> Iterator[str]:
     if t.test is not None:
         try:
             seconds = seconds_of(t.run)
-            text = bondloop.description.to_toml(t.test, seconds=seconds)
+            text = bondloop.files.to_toml(t.test, seconds=seconds)
             other = other_rig(t.run.record.description)
             if other:  # within the text, so that who copies it takes the warning along
                 text = f"# NOTE: {_not_this_rig(other)}\n\n{text}"

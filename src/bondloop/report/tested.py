@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import Model
+from bondloop.bondgraph import Element, Model
 from bondloop.bondgraph.elements import C, Field, I, MSe, MSf, Multiport, R, Se, Sf
-from bondloop.bondgraph.parts import Element
-from bondloop.devices.ode_specimen import OdeElement
+from bondloop.devices import OdeElement
 from bondloop.errors import BondloopError
 from bondloop.report.plain_words import in_unit, in_words, kind_words
 from bondloop.report.policy import EXTENT
 from bondloop.report.reported_run import other_rig
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.parts import Part
-    from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.bondgraph import Part
+    from bondloop.hybrid import Rehearsable
 
 __all__ = ["parts", "units_of_parameters"]
 

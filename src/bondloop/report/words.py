@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.kinds import in_python
-from bondloop.hybrid.run import shown
-from bondloop.plots.axis_unit import pretty
-from bondloop.program.quantity import Role
+from bondloop.engine.data import in_python
+from bondloop.engine.ir import Role
+from bondloop.rehearsal import shown
 from bondloop.report.plain_words import short_numbers
 from bondloop.report.policy import EXTENT
 from bondloop.report.reported_run import FMU, link_of, other_rig
+from bondloop.results.figures import pretty
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = [
     "differences",

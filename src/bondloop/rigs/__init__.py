@@ -2,32 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.data.described import Parameter
-from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
-from bondloop.rigs.emulated import Emulated, RigSystem
-from bondloop.rigs.fmu_specimen import FmuSpecimen
-from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
-from bondloop.rigs.imperfections import (
-    Backlash,
-    Bias,
-    Chain,
-    Context,
-    GainError,
-    LowPass,
-    Noise,
-    Nonlinearity,
-    PureDelay,
-    Quantisation,
-    RateLimit,
-    Saturation,
-    chain,
-)
-from bondloop.rigs.mounting import OnBracket, mounted, nothing_mounted
-from bondloop.rigs.orifice_damper import DamperData, OrificeDamper, PlayData
-from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
-from bondloop.rigs.shaking_table import ShakingTable, TableDrive
-from bondloop.rigs.specimen import Specimen
-from bondloop.rigs.sub_stepped import RampHold, SubSteppedRig
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "LVDT",
@@ -70,3 +45,5 @@ __all__ = [
     "sensor_from",
     "stribeck",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -7,29 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph import Model, One, Port, bond
-from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import TRANSLATION, Domain, domains_of
-from bondloop.control.base import displacement_state
-from bondloop.data.described import Described, Parameter, Whole
+from bondloop.bondgraph import TRANSLATION, Domain, Model, One, Port, bond, domains_of, interfaces
+from bondloop.control import displacement_state
 from bondloop.display import brief
+from bondloop.engine.data import Described, Parameter, Whole
+from bondloop.engine.ir import Const, Var, quantity_of, variables
+from bondloop.engine.passes import connect, prefixed
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
-from bondloop.program.compose import connect, prefixed
-from bondloop.program.expr import Const, Var, variables
-from bondloop.program.quantity import quantity_of
+from bondloop.rigs.emulation_tick import MEASURED
 from bondloop.rigs.fmu_specimen import FmuSpecimen
 from bondloop.rigs.imperfections.base import Imperfection, checked, expect_unit
-from bondloop.rigs.rig_tick import MEASURED
 from bondloop.rigs.sensor import checked_sensor
-from bondloop.substructure.coupler import Coupler
-from bondloop.substructure.half import orientation
-from bondloop.transfer.coupled import CoupledTransfer, check_commands, coupled_transfer, out_ports, width
+from bondloop.substructure import Coupler, orientation
+from bondloop.transfer import CoupledTransfer, check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Expr
-    from bondloop.program.system import System
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine import System
+    from bondloop.engine.ir import Expr
+    from bondloop.transfer import TransferSystem
 
 __all__ = ["Emulated", "RigSystem"]
 

@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import SS, Model, One, Se, bond
-from bondloop.bondgraph.cut import INTERFACE
+from bondloop.bondgraph import INTERFACE, Model, One, bond
+from bondloop.bondgraph.elements import SS, Se
+from bondloop.engine.ir import Const, Expr, Var
 from bondloop.errors import InputError
-from bondloop.fmu import read_fmu
-from bondloop.fmu.in_tick import ForeignStep
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.fmu import ForeignStep, read_fmu
 
 if TYPE_CHECKING:
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["FmuSpecimen"]
 

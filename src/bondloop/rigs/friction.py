@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bondloop.bondgraph import C, R
-from bondloop.bondgraph.elements import check_number
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
+from bondloop.bondgraph.elements import C, R, check_number
+from bondloop.engine.data import FINITE, NOT_NEGATIVE, POSITIVE, Range, describable
 from bondloop.errors import InputError, ModelError
 
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]

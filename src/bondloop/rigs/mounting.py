@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from bondloop.bondgraph import SS, C, I, Model, One, Port, R, Zero, bond
-from bondloop.bondgraph.cut import INTERFACE
-from bondloop.bondgraph.elements import check_number
-from bondloop.bondgraph.parts import name_or_kind
-from bondloop.data.kinds import describable
-from bondloop.devices.ode_specimen import OdeSpecimen
+from bondloop.bondgraph import INTERFACE, Model, One, Port, Zero, bond, name_or_kind
+from bondloop.bondgraph.elements import SS, C, I, R, check_number
+from bondloop.devices import OdeSpecimen
+from bondloop.engine.data import describable
 from bondloop.errors import ModelError
 
 __all__ = ["OnBracket", "mounted", "nothing_mounted"]

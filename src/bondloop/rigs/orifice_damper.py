@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, One, Port, R, Zero
-from bondloop.bondgraph.elements import check_number
-from bondloop.data.described import Described, Parameter, ranges_of
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import TF, C, De, Function, I, Integrator, MSf, R, check_number
+from bondloop.engine.data import Described, Parameter, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.rigs.friction import dead_zone_spring
-from bondloop.transfer.parts import guide_friction
+from bondloop.transfer import guide_friction
 
 __all__ = ["DamperData", "OrificeDamper", "PlayData"]
 

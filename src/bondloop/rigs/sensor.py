@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bondloop.data.described import number
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import Range
+from bondloop.engine.data import Range, describable, number
 from bondloop.errors import InputError
 from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
@@ -17,8 +15,8 @@ from bondloop.units import known_unit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bondloop.program.block import Applied, Context
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
+    from bondloop.engine.passes import Applied, Context
 
 __all__ = ["LVDT", "LoadCell", "Sensor", "checked_sensor", "sensor_from"]
 

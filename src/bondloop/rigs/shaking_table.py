@@ -10,23 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.control.base import displacement_state
-from bondloop.data.described import Described, Parameter
-from bondloop.data.ranges import POSITIVE, Range
+from bondloop.control import displacement_state
 from bondloop.display import brief
+from bondloop.engine import System
+from bondloop.engine.data import POSITIVE, Described, Parameter, Range
+from bondloop.engine.ir import Assign, Const, Delay, Expr, Interface, Var, function
+from bondloop.engine.passes import connect
 from bondloop.errors import InputError
-from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var, function
-from bondloop.program.schedule import Assign
-from bondloop.program.system import System
-from bondloop.program.system_data import Interface
-from bondloop.program.tick import Delay
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
-from bondloop.transfer.base import TransferSystem, transfer_system
-from bondloop.transfer.coupled import expect_set_point
+from bondloop.transfer import TransferSystem, expect_set_point, transfer_system
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Step
 
 
 __all__ = ["DrivenTable", "ShakingTable", "TableDrive"]

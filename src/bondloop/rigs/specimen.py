@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.cut import interfaces
-from bondloop.data.kinds import FAMILIES, Kind, family_word, register, stamp
+from bondloop.bondgraph import interfaces
 from bondloop.display import brief
+from bondloop.engine import system_from_matrices
+from bondloop.engine.data import FAMILIES, Kind, family_word, register, stamp
+from bondloop.engine.passes import connect, prefixed
 from bondloop.errors import InputError, ModelError
-from bondloop.program.compose import connect, prefixed
-from bondloop.program.system import system_from_matrices
-from bondloop.substructure.half import orientation
+from bondloop.substructure import orientation
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.program.expr import Expr, Var
-    from bondloop.program.system import System
-    from bondloop.structures.matrices import Matrices
+    from bondloop.engine import System
+    from bondloop.engine.ir import Expr, Var
+    from bondloop.structures import Matrices
 
 __all__ = ["Specimen"]
 

@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from bondloop.data.described import Described, Parameter
-from bondloop.data.ranges import POSITIVE, Range
 from bondloop.display import brief
+from bondloop.engine import System
+from bondloop.engine.data import POSITIVE, Described, Parameter, Range
+from bondloop.engine.ir import (
+    Assign,
+    Const,
+    Expr,
+    Interface,
+    Product,
+    Repeat,
+    Step,
+    Update,
+    Var,
+    instantiate,
+    substitute,
+)
+from bondloop.engine.passes import Applied, Context, connect, with_values
 from bondloop.errors import InputError, unknown_name
-from bondloop.integrate import RK4, Exact
-from bondloop.integrate.base import worked_in
-from bondloop.program.block import Applied, Context
-from bondloop.program.compose import connect, with_values
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.schedule import Assign
-from bondloop.program.system import System
-from bondloop.program.system_data import Interface
-from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
+from bondloop.integrate import RK4, Exact, worked_in
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.rigs.specimen import Specimen
 
 if TYPE_CHECKING:
-    from bondloop.program.switching import Switching
+    from bondloop.engine.ir import Switching
     from bondloop.rigs.sensor import Sensor
 
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from bondloop.data.described import Described
 from bondloop.display import brief
-from bondloop.program.expr import Const, Expr, Op, select
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Const, Expr, Op, select
 
 __all__ = ["SafetyBlock", "both", "either", "equal", "finite", "limited", "no", "outside", "safety_from"]
 
@@ -54,7 +54,7 @@ def both(*conditions: Expr) -> Expr:
 def either(*conditions: Expr) -> Expr:
     """Return whether any condition holds; constants that do not are left out.
 
-    >>> from bondloop.program.expr import Var
+    >>> from bondloop.engine.ir.expr import Var
     >>> print(either(Const(0.0), Var("a") > 1))
     (a > 1)
     """
@@ -76,7 +76,7 @@ def equal(a: Expr, b: Expr) -> Expr:
 def finite(value: Expr) -> Expr:
     """Return whether a value is neither infinite nor NaN.
 
-    >>> from bondloop.program.expr import Var, evaluate
+    >>> from bondloop.engine.ir.expr import Var, evaluate
     >>> x = Var("x")
     >>> [evaluate(finite(x), {x: v}) for v in (1.0, float("nan"), float("-inf"))]
     [1.0, 0.0, 0.0]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bondloop.display import brief
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, function, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.engine.ir import Assign, Const, Expr, Step, Update, Var, function, select
+from bondloop.engine.passes import Applied, Context
 from bondloop.safety.base import equal, finite, no
 
 __all__ = ["Guarded", "guard"]

@@ -7,14 +7,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bondloop.data.described import Parameter
 from bondloop.display import brief
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Quantity,
+    Role,
+    Step,
+    Update,
+    Var,
+    function,
+    select,
+)
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, function, select
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Step, Update
 from bondloop.safety.base import SafetyBlock, both, either, equal, finite, no, outside
 from bondloop.safety.causes import Cause
 from bondloop.safety.guard import Guarded, guard
@@ -81,7 +90,7 @@ class Watch:
 
     Examples
     --------
-    >>> from bondloop.program.block import Context
+    >>> from bondloop.engine.passes.block import Context
     >>> from bondloop.safety import Interlock, Limits
     >>> one = Watched(*(Var(name) for name in ("F", "x", "v", "z", "z_rate", "u")))
     >>> watch = Interlock(Limits(force="20 kN")).watch([one], Var("t"), Context("interlock", Var("k"), 1e-3))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import ClassVar
 
-from bondloop.data.described import Described
-from bondloop.data.ranges import Range, plain_number
+from bondloop.engine.data import Described, Range, plain_number
 from bondloop.errors import InputError
 from bondloop.units import quantity
 

@@ -6,12 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import POSITIVE
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Expr, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.engine.data import POSITIVE, Parameter
+from bondloop.engine.ir import Assign, Expr, Step, Update, Var, select
+from bondloop.engine.passes import Applied, Context
 from bondloop.safety.base import SafetyBlock, no
 
 __all__ = ["PowerTrip"]

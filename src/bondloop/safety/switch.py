@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.data.described import Parameter, number
+from bondloop.engine.data import Parameter, number
+from bondloop.engine.ir import Assign, Const, Expr, Step, Update, Var, select
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.signals import Signal
-from bondloop.program.tick import Step, Update
 from bondloop.safety.base import SafetyBlock, limited
+from bondloop.signals import Signal
 from bondloop.units import is_of_kind
 
 __all__ = ["Starting", "Switch", "start_words"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
-from bondloop.data.described import Described
+from bondloop.bondgraph import ROTATION, TRANSLATION, Domain
+from bondloop.engine.data import Described
 from bondloop.errors import InputError
 from bondloop.structures.dofs import dof_domain, dof_word, weight_of
 from bondloop.structures.elements.base import DOFS, Array

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.data.described import Described, Parameter
-from bondloop.data.ranges import number
+from bondloop.engine.data import Described, Parameter, number
 from bondloop.errors import InputError
 from bondloop.structures.assembly import element_blocks, summed
-from bondloop.structures.dynamics.modes import modes
+from bondloop.structures.dynamics.modal_analysis import modes
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import chosen
 from bondloop.structures.matrices import Matrices

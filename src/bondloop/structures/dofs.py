@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
-from bondloop.data.ranges import number
+from bondloop.bondgraph import ROTATION, TRANSLATION, Domain
+from bondloop.engine.data import number
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from bondloop.program.factored import dissected
+from bondloop.engine.ir import dissected
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.structures.assembly import Assembly
-    from bondloop.structures.dynamics.modes import Modes
+    from bondloop.structures.dynamics.modal_analysis import Modes
     from bondloop.structures.matrices import Matrices, Sparse
 
     Columns: TypeAlias = sparse.csc_array[np.float64]

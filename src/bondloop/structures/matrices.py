@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from bondloop.data.described import Described
-from bondloop.data.kinds import FAMILIES, origin_of, stamp
 from bondloop.display import brief
+from bondloop.engine.data import FAMILIES, Described, origin_of, stamp
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.tolerances import ASYMMETRY, DESCRIBED_BY_ROWS
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.program.quantity import Quantity
+from bondloop.engine.ir import Quantity
 from bondloop.structures.assembly import element_blocks
 from bondloop.structures.dofs import ROTATIONS
 from bondloop.structures.elements.bar import Bar

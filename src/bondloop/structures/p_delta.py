@@ -10,8 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError, SolveError
 from bondloop.structures.assembly import element_parts, summed_entries
-from bondloop.structures.elements import Bar, Frame2D, Frame3D
-from bondloop.structures.elements.bar import rod_stiffness
+from bondloop.structures.elements.bar import Bar, rod_stiffness
 from bondloop.structures.elements.base import (
     DOFS,
     Member,
@@ -24,6 +23,8 @@ from bondloop.structures.elements.base import (
 )
 from bondloop.structures.elements.beam import BENDING, PlaneBending, bending_stiffness, shear_ratio
 from bondloop.structures.elements.beam_3d import ABOUT_Y, ABOUT_Z, MIRROR, SpaceBending, bend
+from bondloop.structures.elements.frame_2d import Frame2D
+from bondloop.structures.elements.frame_3d import Frame3D
 from bondloop.structures.loads import chosen
 from bondloop.structures.members import section_forces
 from bondloop.structures.tolerances import DENSE_BUCKLING

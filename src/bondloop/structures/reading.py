@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.expr import Const, Expr, Op
+from bondloop.engine.ir import Const, Expr, Op
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.program.quantity import Quantity
+    from bondloop.engine.ir import Quantity
     from bondloop.structures.dynamics.history import History
     from bondloop.structures.elements.base import Array
 
@@ -42,7 +42,7 @@ class Reading:
 
     Examples
     --------
-    >>> from bondloop.program.quantity import Quantity
+    >>> from bondloop.engine.ir.quantity import Quantity
     >>> drift = Reading(Quantity("storey drift", "m", "displacement"), {0: -1.0, 1: 1.0})
     >>> drift.of([[0.01, 0.03], [0.02, 0.05]]).round(9).tolist()
     [0.02, 0.03]

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.kinds import origin_of, plain
-from bondloop.data.restoring import restore
 from bondloop.display import brief
+from bondloop.engine.data import origin_of, plain, restore
+from bondloop.engine.ir import Quantity
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.quantity import Quantity
 from bondloop.structures.assembly import element_blocks
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.elements.base import DOFS

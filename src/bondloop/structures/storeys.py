@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.described import Described
-from bondloop.data.kinds import plain
-from bondloop.data.ranges import each_number
+from bondloop.engine.data import Described, each_number, plain
 from bondloop.errors import InputError, one_or_all, unknown_name
 from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.matrices import Matrices, remember

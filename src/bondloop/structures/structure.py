@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.data.kinds import plain
-from bondloop.data.ranges import number
+from bondloop.engine.data import number, plain
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults

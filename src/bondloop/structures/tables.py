@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.data.kinds import Kind, family_word, register
+from bondloop.engine.data import Kind, family_word, register
 from bondloop.errors import InputError
 from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.readers.matrix_files import read_matrices

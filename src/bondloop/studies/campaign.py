@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.batch import BATCHES
 from bondloop.display import telling
+from bondloop.engine.codegen import BATCHES
+from bondloop.engine.ir import dump_tick
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.tick_json import dump_tick
 from bondloop.studies.distributions import Correlated, Distribution, Method, unit_points, whole_number
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.policy import POLICY, Policy
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from numpy.typing import NDArray
 
-    from bondloop.compile.batch import BatchResult
+    from bondloop.engine.codegen import BatchResult
     from bondloop.studies.tick_measures import Measure
 
 __all__ = ["Campaign", "Interrupted", "sample"]
@@ -238,7 +238,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     seed
         Of what is drawn: the same seed gives the same tests.
     backend, jobs
-        See `bondloop.compile.batch.Batch`.
+        See `bondloop.engine.codegen.batch.Batch`.
     progress
         Called with the tests done and the tests wanted.
     keep

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bondloop.compile.backend import Ends
-from bondloop.compile.batch import Batch, BatchResult, next_size
+from bondloop.engine.codegen import Batch, BatchResult, Ends, next_size
 from bondloop.errors import BondloopError, InputError
 from bondloop.studies.policy import POLICY, Policy
 from bondloop.studies.rehearsals import Chunk, Job, Part, Place, Progress

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.data.ranges import number
+from bondloop.engine.data import number
 from bondloop.errors import InputError, unknown_name
 from bondloop.studies.tolerances import CORRELATION
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.plots.page import (
+from bondloop.results.figures import (
     ACTUAL,
     COLOURS,
     DASHES,
@@ -25,7 +25,7 @@ from bondloop.plots.page import (
     page,
     plain,
 )
-from bondloop.studies.study import Study, shown
+from bondloop.studies.study_runs import Study, shown
 
 if TYPE_CHECKING:
     import os
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
     from bondloop.studies.robust_tuning import Tuned
     from bondloop.studies.sampled import Sampled
-    from bondloop.studies.sensitivity import Sensitivity
+    from bondloop.studies.sensitivity_study import Sensitivity
 
 __all__ = ["differs", "exceedance", "exceedance_curves", "heat_maps", "overlay", "tornado", "trade_off"]
 

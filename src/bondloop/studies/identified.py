@@ -11,12 +11,10 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError
-from bondloop.identify.models.bond_graph_fit import BondGraphFit
-from bondloop.identify.process.process_fit import ProcessFit
-from bondloop.identify.process.ranking import Ranking
-from bondloop.identify.process.structure import Structure, structure
+from bondloop.identify.models import BondGraphFit
+from bondloop.identify.process import ProcessFit, Ranking, Structure, structure
 from bondloop.studies.distributions import Correlated, Distribution
-from bondloop.transfer.process import Process
+from bondloop.transfer import Process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.compile import Runner
-from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
+from bondloop.engine.analysis.spectrum import OneStep, one_step, within
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.one_step import OneStep, one_step
-from bondloop.program.paths import within
-from bondloop.program.signals.in_tick import now_and_next
+from bondloop.signals import now_and_next
 from bondloop.studies.tolerances import FREE_VIBRATION
 
 if TYPE_CHECKING:
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bondloop.compile import Result
-    from bondloop.hybrid import Run
-    from bondloop.hybrid.rehearsable import Rehearsable
-    from bondloop.program.signals import Signal
-    from bondloop.program.tick import Tick
+    from bondloop.engine.codegen import Result
+    from bondloop.engine.ir import Tick
+    from bondloop.hybrid import Rehearsable
+    from bondloop.rehearsal import Run
+    from bondloop.signals import Signal
 
 __all__ = ["MEASURES", "Case", "Simulated", "simulated_stability"]
 
@@ -88,8 +87,8 @@ def simulated_stability(
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
-    >>> from bondloop.program.tick import Channel, Tick, Update
+    >>> from bondloop.engine.ir.expr import Var
+    >>> from bondloop.engine.ir.tick import Channel, Tick, Update
     >>> x, v = Var("x"), Var("v")
     >>> swing = Update(((x, x + 0.1 * v), (v, v - 0.4 * x)))
     >>> tick = Tick("swing", 0.1, Var("t"), Var("k"), (), {x: 0.0, v: 1.0}, {}, (swing,), (Channel("x", x),))

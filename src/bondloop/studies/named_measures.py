@@ -6,14 +6,13 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bondloop.engine.ir import FUNCTIONS, Const, Expr, Op, Role, Var, function
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function
-from bondloop.program.quantity import Role
-from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
+from bondloop.safety import DISPLACEMENT_SWITCH
 from bondloop.studies.tick_measures import KINDS, OF_TWO, Measure
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Channel, Tick
+    from bondloop.engine.ir import Channel, Tick
     from bondloop.safety import Limits
 
 __all__ = ["TRIP", "limit_shares", "named_measure", "written_expression"]
@@ -117,7 +116,7 @@ def limit_shares(tick: Tick, limits: Limits | None) -> list[Expr]:
     limits
         Those of its interlock, which sees what is measured.
     """
-    from bondloop.hybrid.channel_bounds import DIVERGED, limit_word
+    from bondloop.rehearsal import DIVERGED, limit_word
 
     bounds = [(Var(name), bound) for name, bound in tick.bounds.items() if bound < DIVERGED]
     seen: dict[tuple[str, int | None], Var] = {}

@@ -15,12 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Delay,
+    Expr,
+    Factored,
+    Loop,
+    Op,
+    Product,
+    Repeat,
+    Step,
+    Tick,
+    Update,
+    Var,
+    dump_tick,
+)
 from bondloop.errors import BondloopError
-from bondloop.program.expr import Const, Expr, Op, Var
-from bondloop.program.factored import Factored
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
-from bondloop.program.tick_json import dump_tick
 from bondloop.studies.policy import Policy
 from bondloop.studies.rehearsals import Part
 

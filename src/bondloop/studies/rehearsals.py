@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from bondloop.compile.batch import Batch, BatchResult
+from bondloop.engine.codegen import Batch, BatchResult
+from bondloop.engine.ir import Var
 from bondloop.errors import InputError
-from bondloop.program.expr import Var
-from bondloop.safety.channel_names import CAUSE, WHEN
+from bondloop.safety import CAUSE, WHEN
 from bondloop.studies.named_measures import TRIP, named_measure
 from bondloop.studies.policy import Policy
 from bondloop.studies.tick_measures import Measure, Measuring, measuring
@@ -22,9 +22,9 @@ from bondloop.studies.tick_measures import Measure, Measuring, measuring
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile.backend import Ends
-    from bondloop.program.signals import Signal
-    from bondloop.program.tick import Tick
+    from bondloop.engine.codegen import Ends
+    from bondloop.engine.ir import Tick
+    from bondloop.signals import Signal
 
 __all__ = ["Chunk", "Job", "Outcome", "Part", "Rehearsals", "Tested", "here"]
 
@@ -73,7 +73,7 @@ class Job:
     inputs
         A row for each tick.
     backend
-        See `bondloop.compile.batch.Batch`.
+        See `bondloop.engine.codegen.batch.Batch`.
     """
 
     tick: Tick
@@ -213,7 +213,7 @@ class Rehearsals:
     seconds
         Length of each; the test's own unless given.
     backend
-        See `bondloop.compile.batch.Batch`.
+        See `bondloop.engine.codegen.batch.Batch`.
     """
 
     def __init__(
@@ -224,8 +224,8 @@ class Rehearsals:
         seconds: float | str | None = None,
         backend: str = "auto",
     ) -> None:
-        from bondloop.hybrid.rehearsal import run_length, steps_of
-        from bondloop.program.signals.in_tick import now_and_next
+        from bondloop.rehearsal import run_length, steps_of
+        from bondloop.signals import now_and_next
 
         tick: Tick = test.tick
         self.tick = tick
@@ -284,7 +284,7 @@ class Rehearsals:
         values
             Of what differs, (tests, names).
         jobs, progress
-            See `bondloop.compile.batch.Batch.run`.
+            See `bondloop.engine.codegen.batch.Batch.run`.
         """
         return self.read(self.batch.run(values, self.steps, self.inputs, jobs=jobs, progress=progress))
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
 from bondloop.errors import InputError
 from bondloop.studies.campaign import sample
 from bondloop.studies.distributions import Distribution, unit_points, whole_number

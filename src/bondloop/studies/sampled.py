@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bondloop.display import brief
-from bondloop.display.html import notebook, paragraph, table
+from bondloop.display import brief, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
-from bondloop.records.replacing import replacing
+from bondloop.results.records import replacing
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.streamed import NO_PYARROW, NUMBER, STOPPED, STOPPED_BY, has_parquet
 from bondloop.studies.uncertainty import built
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Simulation
+    from bondloop.rehearsal import Run
     from bondloop.studies.distributions import Correlated, Distribution
 
     Scalar = TypeVar("Scalar", bound=np.generic)

@@ -9,17 +9,27 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.display import brief
+from bondloop.engine.ir import (
+    Assign,
+    Const,
+    Expr,
+    Op,
+    Tick,
+    Update,
+    Var,
+    function,
+    select,
+    substitute,
+    variables,
+)
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.expr import Const, Expr, Op, Var, function, select, substitute, variables
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Tick, Update
-from bondloop.safety.channel_names import CAUSE
+from bondloop.safety import CAUSE
 from bondloop.studies.tolerances import ACCUMULATED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile.batch import BatchResult
+    from bondloop.engine.codegen import BatchResult
 
     Reader = Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]
 
@@ -130,7 +140,7 @@ def _sums(word: str, inside: Expr, terms: Mapping[str, Expr]) -> dict[Var, Expr]
 
 
 def _work(kind: str, word: str, of: Expr, along: Expr, _: Tick, before: Expr) -> Accumulator:
-    """Return the sum of ∫of d(along) by the trapezoidal rule, as `bondloop.assess.work`; or of magnitudes."""
+    """Return the sum of ∫of d(along) by the trapezoidal rule, as `bondloop.results.work`; or of magnitudes."""
     last, place = Var(f"{word}.of"), Var(f"{word}.along")
     part = (of + last) * 0.5 * (along - place)
     total = _sums(word, before > 0, {"sum": part if kind == "work" else function("fabs", part)})

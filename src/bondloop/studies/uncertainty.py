@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from bondloop.data.ranges import checked_value, number
+from bondloop.engine.data import checked_value, number
+from bondloop.engine.ir import dump_tick
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.tick_json import dump_tick
 from bondloop.studies.distributions import Correlated, Distribution, between_commas, distribution
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir import Tick
     from bondloop.studies.rehearsals import Tested
 
     Given = Mapping[str, "Distribution | Correlated | str"]
@@ -301,7 +301,7 @@ def read_uncertainty(path: str | Path) -> dict[str, str]:
     >>> read_uncertainty(file)
     {'excitation.scale': 'uniform(1, 2)'}
     """
-    from bondloop.data.toml_files import checked_format, parsed, text_of
+    from bondloop.engine.data import checked_format, parsed, text_of
 
     file = Path(path)
     text = text_of(file)

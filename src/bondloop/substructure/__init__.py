@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.cut import cut, interfaces
-from bondloop.bondgraph.model import rejoin
-from bondloop.substructure.assumptions import (
-    Assumption,
-    Assumptions,
-    CausalPath,
-    check_assumptions,
-    shortest_causal_path,
-)
-from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins, loading_block
-from bondloop.substructure.external_half import ExternalHalf
-from bondloop.substructure.fmu_half import FmuHalf
-from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
-from bondloop.substructure.reference_model import ReferenceModel, reference_model
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "Assumption",
@@ -38,3 +25,5 @@ __all__ = [
     "rejoin",
     "shortest_causal_path",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from bondloop.bondgraph.cut import interfaces
+from bondloop.bondgraph import interfaces
+from bondloop.engine.ir import Expr, Var, variables
 from bondloop.errors import BondloopError
-from bondloop.program.expr import Expr, Var, variables
 from bondloop.substructure.half import NumericalHalf, numerical_half
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["Assumption", "Assumptions", "CausalPath", "check_assumptions", "shortest_causal_path"]
 

@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.described import Described, number
 from bondloop.display import brief
+from bondloop.engine.data import Described, number
+from bondloop.engine.ir import Assign, Const, Expr, Update, Var, function
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, function
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Update
-from bondloop.structures.reduction.coordinates import stroke_rows
+from bondloop.structures.reduction import stroke_rows
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Step
 
 __all__ = ["Coupler", "LinearCoupler", "Pins", "loading_block"]
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import SS, Function, Integrator, Model, MSf, One, bond
-from bondloop.bondgraph.cut import INTERFACE
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range, number
+from bondloop.bondgraph import INTERFACE, Model, One, bond
+from bondloop.bondgraph.elements import SS, Function, Integrator, MSf
+from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, describable, number
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class ExternalHalf(Model):
 
     It comes to rest at the target without passing it, however the target jumps, and nothing that comes from
     outside makes it faster, or leads it beyond ``stroke``: both are held in the tick itself. Actuator,
-    controller, switches, interlock, limits and record are those of any test. `bondloop.external` has what
+    controller, switches, interlock, limits and record are those of any test. `bondloop.interop` has what
     brings the targets and takes the forces away.
 
     Parameters

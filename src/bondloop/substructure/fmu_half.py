@@ -6,18 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import SS, Model, One, Sf, bond
-from bondloop.bondgraph.cut import INTERFACE
-from bondloop.bondgraph.domain import TRANSLATION
+from bondloop.bondgraph import INTERFACE, TRANSLATION, Model, One, bond
+from bondloop.bondgraph.elements import SS, Sf
+from bondloop.engine.ir import Const, Var
 from bondloop.errors import InputError
-from bondloop.fmu import read_fmu
-from bondloop.fmu.in_tick import ForeignStep
-from bondloop.program.expr import Const, Var
+from bondloop.fmu import ForeignStep, read_fmu
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["FmuHalf"]
 

@@ -18,36 +18,44 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.bondgraph import (
+    INTERFACE,
+    Model,
+    One,
+    Port,
+    Terminal,
+    Zero,
+    bond,
+    bonds_of,
+    interfaces,
+    reading,
+    sides_of,
+    unbond,
+)
+from bondloop.bondgraph.elements import (
+    SS,
     TF,
     C,
     CField,
     I,
     IField,
     Input,
-    Model,
     MSe,
     MSf,
-    One,
+    Multiport,
     R,
     RField,
     Se,
     Sf,
-    Zero,
-    bond,
 )
-from bondloop.bondgraph.cut import INTERFACE, interfaces
-from bondloop.bondgraph.elements import SS
-from bondloop.bondgraph.elements.multiport import Multiport
-from bondloop.bondgraph.parts import Port, Terminal, bonds_of, reading, sides_of, unbond
 from bondloop.errors import InputError
-from bondloop.structures.elements.base import DOFS
-from bondloop.structures.forms.structure_model import StructureModel, known_footing
+from bondloop.structures.elements import DOFS
+from bondloop.structures.forms import StructureModel, known_footing
 from bondloop.substructure.tolerances import GROUND_ROUNDING, RIGID_RESIDUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.parts import Bond, Part
+    from bondloop.bondgraph import Bond, Part
 
 __all__ = [
     "GROUND_ROUNDING",

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import Domain, domains_of
-from bondloop.bondgraph.parts import bonds_of
+from bondloop.bondgraph import Domain, bonds_of, domains_of, interfaces
 from bondloop.display import brief
+from bondloop.engine.ir import quantity_of
+from bondloop.engine.passes import prefixed
 from bondloop.errors import ModelError
-from bondloop.program.compose import prefixed
-from bondloop.program.quantity import quantity_of
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.program.expr import Expr, Var
-    from bondloop.program.system import System
+    from bondloop.engine import System
+    from bondloop.engine.ir import Expr, Var
     from bondloop.substructure.coupler import Coupler
 
 __all__ = ["NumericalHalf", "numerical_half", "orientation"]

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.transfer.base import Transfer, transfer_system
-from bondloop.transfer.coupled import CoupledTransfer, coupled_transfer
-from bondloop.transfer.electro_mechanical import BallScrew, CascadedLoops, ElectroMechanical, ServoMotor
-from bondloop.transfer.mass_spring_damper import MassSpringDamper
-from bondloop.transfer.process import Process, first_order, second_order
-from bondloop.transfer.process_matrix import ProcessMatrix
-from bondloop.transfer.serial_pid import SerialPID
-from bondloop.transfer.servo_hydraulic import Cylinder, ServoHydraulic, ServoValve
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "BallScrew",
@@ -30,3 +23,5 @@ __all__ = [
     "second_order",
     "transfer_system",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

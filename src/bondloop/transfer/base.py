@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from bondloop.bondgraph import SS, Model, bond
-from bondloop.bondgraph.parts import name_or_kind
-from bondloop.data.hints import Family, alias
-from bondloop.data.ranges import POSITIVE
+from bondloop.bondgraph import Model, bond, name_or_kind
+from bondloop.bondgraph.elements import SS
 from bondloop.display import brief
+from bondloop.engine import System, system_from_matrices
+from bondloop.engine.data import POSITIVE, Family, alias
+from bondloop.engine.ir import StateSpace
+from bondloop.engine.passes import prefixed
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError, unknown_name
-from bondloop.program.compose import prefixed
-from bondloop.program.statespace import StateSpace
-from bondloop.program.system import System, system_from_matrices
 from bondloop.transfer.tolerances import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.expr import Expr, Var
+    from bondloop.engine.ir import Expr, Var
 
 __all__ = [
     "OUT",

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import SS, Model, bond
-from bondloop.bondgraph.parts import name_or_kind
+from bondloop.bondgraph import Model, bond, name_or_kind
+from bondloop.bondgraph.elements import SS
 from bondloop.display import brief
+from bondloop.engine import System
+from bondloop.engine.ir import StateSpace
+from bondloop.engine.passes import prefixed
 from bondloop.errors import ForceOutputError, InputError, ModelError
-from bondloop.program.compose import prefixed
-from bondloop.program.statespace import StateSpace
-from bondloop.program.system import System
 from bondloop.transfer.base import OUT, as_system, force_output, transfer_system
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.expr import Expr, Var
+    from bondloop.engine.ir import Expr, Var
     from bondloop.transfer.base import TransferSystem
 
 __all__ = [

@@ -8,26 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.bondgraph import (
-    GY,
-    TF,
-    C,
-    Df,
-    Function,
-    I,
-    Input,
-    Integrator,
-    Model,
-    MSe,
-    One,
-    Part,
-    Port,
-    R,
-    Zero,
-)
-from bondloop.data.described import Described, Parameter, ranges_of
-from bondloop.data.kinds import describable
-from bondloop.data.ranges import POSITIVE, Range
+from bondloop.bondgraph import Model, One, Part, Port, Zero
+from bondloop.bondgraph.elements import GY, TF, C, Df, Function, I, Input, Integrator, MSe, R
+from bondloop.engine.data import POSITIVE, Described, Parameter, Range, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.transfer.parts import clipped, guide_friction, unwound
 

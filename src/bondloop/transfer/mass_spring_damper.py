@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
-from bondloop.bondgraph.domain import units_of
-from bondloop.data.kinds import describable, family_word
-from bondloop.data.ranges import Range, number
+from bondloop.bondgraph import Model, One, Part, Port, units_of
+from bondloop.bondgraph.elements import MC, C, I, Input, R, Se
+from bondloop.engine.data import Range, describable, family_word, number
 from bondloop.errors import InputError
 
 __all__ = ["MassSpringDamper"]

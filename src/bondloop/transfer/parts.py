@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bondloop.bondgraph import R
-from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE, Range
+from bondloop.bondgraph.elements import R
+from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["clipped", "guide_friction", "unwound"]
 

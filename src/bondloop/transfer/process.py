@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.containers import expect_file
-from bondloop.data.described import Described, Parameter
-from bondloop.data.kinds import Kind, describable, register, stamp
-from bondloop.data.ranges import POSITIVE, in_seconds, number, si_array
+from bondloop.engine.data import (
+    POSITIVE,
+    Described,
+    Kind,
+    Parameter,
+    describable,
+    in_seconds,
+    number,
+    register,
+    si_array,
+    stamp,
+)
 from bondloop.errors import InputError, SolveError
 from bondloop.transfer.held_input import hold_late, linear_recursion, mix
 from bondloop.units import multiplied, unit_in
@@ -24,8 +33,8 @@ from bondloop.units import multiplied, unit_in
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.program.system import System
-from bondloop.program.system_data import Interface, Program
+    from bondloop.engine import System
+from bondloop.engine.ir import Interface, Program
 
 __all__ = ["G1", "G1D", "G2", "G2D", "Process", "first_order", "second_order"]
 
@@ -224,9 +233,9 @@ class Process(_ProcessFamily):
         >>> first_order(1.0, 0.01).actuator().inputs
         ('command', 'load')
         """
-        from bondloop.bondgraph.domain import TRANSLATION
-        from bondloop.program.expr import Const, Expr, Var
-        from bondloop.program.system import System
+        from bondloop.bondgraph import TRANSLATION
+        from bondloop.engine import System
+        from bondloop.engine.ir import Const, Expr, Var
 
         if self.relative_degree < 1:
             raise InputError(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.described import Described
-from bondloop.data.kinds import Kind, register, stamp
+from bondloop.engine.data import Described, Kind, register, stamp
 from bondloop.errors import InputError
 from bondloop.transfer.process import Process
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.program.system import System
-from bondloop.program.system_data import Interface, Program
+    from bondloop.engine import System
+from bondloop.engine.ir import Interface, Program
 
 __all__ = ["ProcessMatrix"]
 
@@ -99,9 +98,9 @@ class ProcessMatrix(Described, member_of="process"):
         >>> G.actuator().inputs
         ('command[0]', 'command[1]', 'load[0]', 'load[1]')
         """
-        from bondloop.bondgraph.domain import TRANSLATION
-        from bondloop.program.expr import Const, Expr, Var
-        from bondloop.program.system import System
+        from bondloop.bondgraph import TRANSLATION
+        from bondloop.engine import System
+        from bondloop.engine.ir import Const, Expr, Var
 
         d = TRANSLATION
         late = {entry.delay for row in self.entries for entry in row}

@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import Function, Integrator, Model
-from bondloop.data.described import Described, Parameter, ranges_of
+from bondloop.bondgraph import Model
+from bondloop.bondgraph.elements import Function, Integrator
+from bondloop.engine.data import Described, Parameter, ranges_of
 from bondloop.transfer.parts import clipped, unwound
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.parts import Part
+    from bondloop.bondgraph import Part
 
 __all__ = ["PIDModel", "SerialPID"]
 

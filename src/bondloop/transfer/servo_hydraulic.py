@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Model, MSf, One, Port, R, Zero
-from bondloop.data.described import Described, Parameter, ranges_of
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import Model, One, Port, Zero
+from bondloop.bondgraph.elements import TF, C, De, Df, Function, I, Input, Integrator, MSf, R
+from bondloop.engine.data import Described, Parameter, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.transfer.parts import clipped, guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.tuning.answer import Recommendation
-from bondloop.tuning.recommendation import recommend
-from bondloop.tuning.trial import Trial
+from bondloop.lazy_names import lazy_names
 
 __all__ = ["Recommendation", "Trial", "recommend"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

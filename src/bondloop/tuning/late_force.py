@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.check import RunningLoop, coupled
 from bondloop.errors import BondloopError
-from bondloop.hybrid.extrapolation import Extrapolation
-from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.rigs.rig_tick import indexed
+from bondloop.hybrid import Extrapolation
+from bondloop.rigs import indexed
 from bondloop.tuning.task import PLAIN
 
 if TYPE_CHECKING:
-    from bondloop.hybrid.test import HybridTest
+    from bondloop.hybrid import HybridTest
 
 __all__ = ["carried_on", "late_samples"]
 

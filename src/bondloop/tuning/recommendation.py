@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control.families import FAMILIES
-from bondloop.data.ranges import POSITIVE
+from bondloop.control import FAMILIES
 from bondloop.display import telling
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.test import HybridTest
+from bondloop.hybrid import HybridTest
 from bondloop.tuning.answer import Recommendation
-from bondloop.tuning.choice import chosen
 from bondloop.tuning.late_force import carried_on
-from bondloop.tuning.search import Search
+from bondloop.tuning.setting_search import Search, chosen
 from bondloop.tuning.task import task_of, with_something_to_do
 from bondloop.tuning.trial import Bench, Trial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.control.family import Family
-    from bondloop.transfer.process import Process
+    from bondloop.control import Family
+    from bondloop.transfer import Process
 
 __all__ = ["recommend"]
 

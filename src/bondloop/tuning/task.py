@@ -3,26 +3,71 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control import LeadCompensation
-from bondloop.control.family import Task
+from bondloop.check import RunningLoop, coupled
+from bondloop.control import Task
+from bondloop.control.feedforward import LeadCompensation
 from bondloop.errors import InputError
-from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.identify.process.ranking import rank_frequency
-from bondloop.program.signals import Noise
-from bondloop.rigs.rig_tick import indexed
-from bondloop.tuning.plain_model import plain_model
+from bondloop.identify.process import rank_frequency
+from bondloop.rigs import indexed
+from bondloop.signals import Noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid.test import HybridTest
-    from bondloop.transfer.process import Process
+    from bondloop.hybrid import HybridTest
+    from bondloop.transfer import Process
 
-__all__ = ["PLAIN", "identified_process", "open_loop_velocity", "task_of", "with_something_to_do"]
+__all__ = [
+    "PLAIN",
+    "identified_process",
+    "open_loop_velocity",
+    "plain_model",
+    "task_of",
+    "with_something_to_do",
+]
+
+
+TRIFLE = 1e-4
+"""Largest change of the response, against that of slow motions, that counts as none."""
+
+
+def plain_model(process: Process, frequencies: NDArray[np.float64]) -> Process:
+    """Return a model without the zeros and poles that lie so far beyond a band that nothing in it shows them.
+
+    A fit with more zeros than there are puts them there, on either side; an inverse would act on them.
+
+    Parameters
+    ----------
+    process
+        The model.
+    frequencies
+        Of the band, in Hz.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import Process
+    >>> odd = Process((-1e-9, 1.0), (1e-12, 0.01, 1.0), 0.002)
+    >>> print(plain_model(odd, np.linspace(0.1, 20.0, 10)))
+    (1) / (0.01 s + 1) exp(-0.002 s)
+    """
+    wanted = process.response(frequencies)
+    nothing = TRIFLE * abs(process.gain)
+    plain = process
+    while True:
+        above, below = plain.numerator, plain.denominator
+        simpler = [replace(plain, numerator=above[1:])] if len(above) > 1 else []
+        if len(below) > max(len(above), 2):
+            simpler.append(replace(plain, denominator=below[1:]))
+        same = [p for p in simpler if np.max(np.abs(p.response(frequencies) - wanted)) <= nothing]
+        if not same:
+            return plain
+        plain = same[0]
+
 
 POWER = 0.99
 """Share of the power of the interface's velocity up to the highest frequency of interest."""

@@ -9,33 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.runner import same_form
-from bondloop.control import Compensator, Direct
-from bondloop.control.base import Measured
+from bondloop.check import Check, Place, RunningLoop, check, coupled
+from bondloop.control import Compensator, Measured
+from bondloop.control.feedforward import Direct
 from bondloop.display import brief
+from bondloop.engine.analysis.spectrum import one_step, within
+from bondloop.engine.codegen import same_form
+from bondloop.engine.ir import Channel, Tick, Var, every
+from bondloop.engine.passes import Context
 from bondloop.errors import BondloopError
-from bondloop.hybrid.check import Check, check
-from bondloop.hybrid.margins import Place
-from bondloop.hybrid.rehearsal import Rehearsal, steps_of, trip
-from bondloop.hybrid.run import why_stopped
-from bondloop.hybrid.running_loop import RunningLoop, coupled
-from bondloop.program.block import Context
-from bondloop.program.expr import Var
-from bondloop.program.one_step import one_step
-from bondloop.program.paths import within
-from bondloop.program.tick import Channel, Tick, every
-from bondloop.rigs.rig_tick import indexed
-from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
+from bondloop.rigs import indexed
+from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
 from bondloop.tuning.task import PLAIN, open_loop_velocity
 from bondloop.tuning.truth import true_velocities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile.runner import Result
-    from bondloop.control.base import Controller
-    from bondloop.control.family import Candidate
-    from bondloop.hybrid.test import HybridTest
+    from bondloop.control import Candidate, Controller
+    from bondloop.engine.codegen import Result
+    from bondloop.hybrid import HybridTest
 
 __all__ = ["Bench", "Trial", "noise_gain"]
 

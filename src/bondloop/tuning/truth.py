@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis.spectrum import within
+from bondloop.engine.ir import Var
 from bondloop.errors import BondloopError
-from bondloop.hybrid.simulation import Simulation
-from bondloop.program.expr import Var
-from bondloop.program.paths import within
-from bondloop.rigs.rig_tick import indexed
+from bondloop.hybrid import Simulation
+from bondloop.rigs import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.hybrid.test import HybridTest
+    from bondloop.hybrid import HybridTest
 
 __all__ = ["true_velocities"]
 

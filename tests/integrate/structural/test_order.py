@@ -8,6 +8,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 
+from bondloop.engine.ir.expr import function
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,
@@ -20,8 +21,7 @@ from bondloop.integrate.structural import (
     simulate_structure,
 )
 from bondloop.integrate.structural.base import Estimating
-from bondloop.program.expr import function
-from bondloop.program.signals import Sine
+from bondloop.signals import Sine
 
 SECOND_ORDER = [
     CentralDifference(), NewmarkExplicit(), AlphaOS(), AlphaOS(-0.2), HHTAlpha(-0.1), HHTAlpha(-0.3, 1),

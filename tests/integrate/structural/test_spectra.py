@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,

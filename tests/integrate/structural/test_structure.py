@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.compile import Runner
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign, Loop
+from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.structural import (
     SCHEMES,
@@ -25,10 +28,7 @@ from bondloop.integrate.structural import (
     structure_tick,
     work,
 )
-from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.signals import Sine, Table
-from bondloop.program.tick import Channel, Tick
+from bondloop.signals import Sine, Table
 
 ALL = [
     CentralDifference(), NewmarkExplicit(), NewmarkExplicit(0.6), AlphaOS(-0.1), HHTAlpha(-0.1),

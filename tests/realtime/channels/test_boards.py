@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from two_halves import LoopOptions, make_computer, until
 
-from bondloop.compile import compiler
-from bondloop.compile.toolchain import build_program
-from bondloop.description import read_channels_text
+from bondloop.engine.codegen import compiler
+from bondloop.engine.codegen.toolchain import build_program
 from bondloop.errors import InputError
+from bondloop.files import read_channels_text
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.programs.build import LIBRARIES, driver_file, loop_sources
 from bondloop.safety.causes import Cause

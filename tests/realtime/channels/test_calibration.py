@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bondloop.realtime
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.realtime.channels import Calibration, Channels, LabChannel
 from bondloop.realtime.channels.packet import TYPES, type_range
 from bondloop.realtime.channels.wiring import Wiring, channels_c

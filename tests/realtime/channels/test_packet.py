@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from packet_peer import LETTERS, Layout, Peer
 from two_halves import LoopOptions, make_computer, until
 
-from bondloop.description import read_channels_text
 from bondloop.errors import InputError
+from bondloop.files import read_channels_text
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.programs.build import build_loop, driver_file
 from bondloop.safety.causes import Cause

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from packet_peer import Layout, Peer
 from two_halves import until
 
-from bondloop.description import read_channels, read_channels_text
 from bondloop.errors import InputError
+from bondloop.files import read_channels, read_channels_text
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime.channels import bench as bench_of_channels

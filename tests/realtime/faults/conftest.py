@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.compile import compiler
+from bondloop.engine.codegen import compiler
 from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_pair
 
@@ -34,9 +34,9 @@ def interlocked():
     from bondloop.control import Direct
     from bondloop.hybrid import HybridTest, Switches
     from bondloop.papers.gawthrop_three_mass import Mass
-    from bondloop.program.signals import Sine
     from bondloop.rigs import Emulated
     from bondloop.safety import Interlock, Switch
+    from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
     m = Model("chain")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondloop.realtime.telemetry.protocol import FLAGS, STATES
+from bondloop.realtime.stop_requests import STATES
+from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.safety.causes import Cause
 
 PERIOD = 2e-3

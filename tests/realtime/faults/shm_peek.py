@@ -4,7 +4,7 @@ import mmap
 
 import numpy as np
 
-from bondloop.realtime.telemetry.segment import FOLDER, PREFIX
+from bondloop.realtime.stop_requests import FOLDER, PREFIX
 
 MESSAGE = np.dtype(
     [("turn", "<u8"), ("sequence", "<u8"), ("echo", "<u8"), ("sum", "<u8"), ("values", "<f8", (252,))]

@@ -10,7 +10,7 @@ from two_halves import PERIOD, LoopOptions, make_computer, make_interlocked
 sys.path.insert(0, str(Path(__file__).parents[1] / "channels"))
 from packet_peer import Layout, Peer
 
-from bondloop.description import read_channels_text
+from bondloop.files import read_channels_text
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.inactive import measured_line, newest_measured
 from bondloop.realtime.programs.build import build_loop, driver_file

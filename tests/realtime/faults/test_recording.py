@@ -14,7 +14,7 @@ from two_halves import until
 from bondloop.errors import InputError
 from bondloop.realtime.recorder import EXIT_DISK
 from bondloop.realtime.recorder_supervisor import merged_files
-from bondloop.records import Record, read_cycles
+from bondloop.results import Record, read_cycles
 
 
 @contextlib.contextmanager

@@ -11,9 +11,8 @@ from fault_rules import STATED, flagged
 from two_halves import until
 
 from bondloop.realtime import Ring
-from bondloop.realtime.telemetry.protocol import STATES
-from bondloop.realtime.telemetry.segment import FOLDER
-from bondloop.records import Record
+from bondloop.realtime.stop_requests import FOLDER, STATES
+from bondloop.results import Record
 
 SCRIPT = """
 import os, signal, sys, time

@@ -12,7 +12,7 @@ from two_halves import until
 
 from bondloop.errors import InputError
 from bondloop.realtime.inactive import measured_line, newest_measured
-from bondloop.realtime.telemetry.protocol import STATES
+from bondloop.realtime.stop_requests import STATES
 from bondloop.safety.causes import Cause, cause_words
 
 FAULT = "emergency stop pressed"

@@ -11,7 +11,7 @@ from fault_rules import PERIOD, RETREAT, STALE, STATED, ended_safely, ticks
 from two_halves import until
 
 from bondloop.realtime import Console, Ring
-from bondloop.realtime.telemetry.segment import FOLDER
+from bondloop.realtime.stop_requests import FOLDER
 
 PATIENCE = 1.0
 """Seconds without a heartbeat that the loop bears."""

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from bondloop.compile.toolchain import compiler
+from bondloop.engine.codegen.toolchain import compiler
 
 SOURCES = ("guard", "executive", "commands", "segment", "packet", "siphash", "link_udp")
 COVERAGE = "BONDLOOP_C_COVERAGE"

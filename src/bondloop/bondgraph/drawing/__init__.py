@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.drawing.geometry import Edge, Node
-from bondloop.bondgraph.drawing.page import draw, layout, quality
-from bondloop.bondgraph.drawing.sketch import sketch
+from bondloop.lazy_names import lazy_names
 
 __all__ = ["Edge", "Node", "draw", "layout", "quality", "sketch"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

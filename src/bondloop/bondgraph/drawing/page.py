@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.bondgraph.drawing.arrangement import place_all
 from bondloop.bondgraph.drawing.geometry import (
     Edge,
     Graph,
@@ -28,7 +29,6 @@ from bondloop.bondgraph.drawing.geometry import (
     overlap,
     through,
 )
-from bondloop.bondgraph.drawing.layout import place_all
 from bondloop.bondgraph.drawing.marks import cross, legend, ring, rings
 from bondloop.bondgraph.drawing.policy import (
     BOND_COLOURS,
@@ -133,7 +133,7 @@ class Page:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.font_manager import FontProperties
 
-        from bondloop.display.figure import Figure
+        from bondloop.display import Figure
 
         self.graph, self.p = graph, p
         self.figure = Figure(dpi=100)
@@ -434,7 +434,7 @@ def draw(
 
 def _save(figure: Figure, target: Path, dpi: int) -> None:
     """Write the figure, the same bytes for the same drawing."""
-    from bondloop.display.figure import save
+    from bondloop.display import save
 
     try:
         save(figure, target, target.suffix.lower()[1:], min(dpi, 60000 / max(figure.get_size_inches())))

@@ -15,7 +15,7 @@ from bondloop.bondgraph.elements.laws import check_number
 from bondloop.bondgraph.elements.multiport import Multiport
 from bondloop.bondgraph.elements.potentials import describe
 from bondloop.bondgraph.parts import Reading, reading
-from bondloop.data.ranges import POSITIVE, Range
+from bondloop.engine.data import POSITIVE, Range
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import dimension
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bondloop.engine.ir import Expr, Var, evaluate
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError
-from bondloop.program.expr import Expr, Var, evaluate
-from bondloop.program.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

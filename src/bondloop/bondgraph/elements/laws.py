@@ -13,10 +13,10 @@ from typing import Any
 
 from bondloop.bondgraph.domain import units_of
 from bondloop.bondgraph.elements.inverse import inverse_of, rises
-from bondloop.data.ranges import FINITE, Range, is_truth
+from bondloop.engine.data import FINITE, Range, is_truth
+from bondloop.engine.ir import Expr, Op, Var
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.expr import Expr, Op, Var
-from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 
 __all__ = [

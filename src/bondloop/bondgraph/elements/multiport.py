@@ -14,8 +14,8 @@ from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.units import known_unit
 
 if TYPE_CHECKING:
-    from bondloop.data.ranges import Range
-    from bondloop.program.expr import Expr, Var
+    from bondloop.engine.data import Range
+    from bondloop.engine.ir import Expr, Var
 
 __all__ = ["MassIs", "Multiport"]
 

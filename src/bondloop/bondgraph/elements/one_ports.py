@@ -22,7 +22,7 @@ from bondloop.bondgraph.elements.laws import (
     checked_size,
 )
 from bondloop.bondgraph.parts import Element, Reading, reading
-from bondloop.data.ranges import FINITE, NOT_ZERO, POSITIVE, Range
+from bondloop.engine.data import FINITE, NOT_ZERO, POSITIVE, Range
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from bondloop.errors import InputError, ModelError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bondloop.data.ranges import Range
+    from bondloop.engine.data import Range
 
 __all__ = ["ICField", "describe", "gradient"]
 

@@ -16,7 +16,7 @@ from bondloop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bondloop.data.ranges import Range
+    from bondloop.engine.data import Range
 
 __all__ = ["MC", "MR", "De", "Df", "Function", "Input", "Integrator", "MSe", "MSf", "Modulated"]
 

@@ -2,7 +2,7 @@
 
 Each imposes the flow of its bond in mode 0 (none: it is open, blocks, sticks) and its effort otherwise (none,
 or what a sliding clutch can carry). They differ in the rule by which the mode changes; see
-:mod:`bondloop.program.switching_rules`. Flow and effort count into the element, as for a resistor.
+:mod:`bondloop.engine.ir.switching`. Flow and effort count into the element, as for a resistor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bondloop.bondgraph.domain import units_of
 from bondloop.bondgraph.elements.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Element, Reading, reading
-from bondloop.data.ranges import FINITE, NOT_NEGATIVE, Range
+from bondloop.engine.data import FINITE, NOT_NEGATIVE, Range
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import unit_in
 

@@ -17,7 +17,7 @@ from bondloop.bondgraph.elements.laws import (
 )
 from bondloop.bondgraph.elements.signals import Modulated
 from bondloop.bondgraph.parts import Element
-from bondloop.data.ranges import NOT_ZERO, Range
+from bondloop.engine.data import NOT_ZERO, Range
 from bondloop.errors import InputError, ModelError, unknown_name
 
 if TYPE_CHECKING:

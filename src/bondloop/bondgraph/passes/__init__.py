@@ -19,14 +19,19 @@ d/dt C.displacement = I.momentum/I.mass
 
 from __future__ import annotations
 
-from bondloop.bondgraph.passes.causality import CausalGraph, assign
-from bondloop.bondgraph.passes.compile import compiled
-from bondloop.bondgraph.passes.derive import derive, derive_equations, system_of
-from bondloop.bondgraph.passes.domains import domain_at
-from bondloop.bondgraph.passes.equations import Derivation
-from bondloop.bondgraph.passes.flatten import FlatGraph, flatten
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
-    "CausalGraph", "Derivation", "FlatGraph", "assign", "compiled", "derive", "derive_equations",
-    "domain_at", "flatten", "system_of",
-]  # fmt: skip
+    "CausalGraph",
+    "Derivation",
+    "FlatGraph",
+    "assign",
+    "compiled",
+    "derive",
+    "derive_equations",
+    "domain_at",
+    "flatten",
+    "system_of",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

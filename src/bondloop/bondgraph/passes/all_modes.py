@@ -14,20 +14,35 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.elements import Clutch, Diode, Stop, Switch
-from bondloop.bondgraph.elements import Switching as Element
-from bondloop.bondgraph.passes.derive import remarks as shared_remarks
+from bondloop.bondgraph.elements.switching import Clutch, Diode, Stop, Switch
+from bondloop.bondgraph.elements.switching import Switching as Element
+from bondloop.bondgraph.passes.derivation import remarks as shared_remarks
 from bondloop.bondgraph.passes.lookup import Outputs, output_paths, variable_at, wanted
 from bondloop.bondgraph.passes.measures import by_path
+from bondloop.engine import System
+from bondloop.engine.ir import (
+    NEWTON_ITERATIONS,
+    Annotations,
+    Bits,
+    ClutchRule,
+    Const,
+    DiodeRule,
+    Expr,
+    Interface,
+    Program,
+    Rule,
+    StopRule,
+    Storage,
+    SwitchedModes,
+    Switching,
+    SwitchRule,
+    Var,
+    substitute,
+    tangent,
+    variables,
+)
+from bondloop.engine.passes import Merge
 from bondloop.errors import ModelError
-from bondloop.program.calculus import tangent
-from bondloop.program.expr import Const, Expr, Var, substitute, variables
-from bondloop.program.mode_merge import Merge
-from bondloop.program.switching import Bits, Switching
-from bondloop.program.switching_rules import ClutchRule, DiodeRule, Rule, StopRule, SwitchRule
-from bondloop.program.system import System
-from bondloop.program.system_data import Annotations, Interface, Program, Storage, SwitchedModes
-from bondloop.program.tolerances import NEWTON_ITERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

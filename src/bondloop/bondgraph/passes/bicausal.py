@@ -1,7 +1,7 @@
 """Bicausal bonds: source-sensors that impose both variables of a bond, or neither.
 
 The equations are derived with ordinary causality first and turned round along the path between the two
-(:mod:`bondloop.program.inversion`). On that path effort and flow go the same way, and the causal stroke
+(:mod:`bondloop.engine.passes.inversion`). On that path effort and flow go the same way, and the causal stroke
 falls apart into two halves (Gawthrop 1995): that of the effort at the end that receives the effort, that of
 the flow at the end that gives the flow.
 """
@@ -12,16 +12,16 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flatten import ONE, ZERO
+from bondloop.bondgraph.passes.flat_graph import ONE, ZERO
+from bondloop.engine.ir import Expr, Var
+from bondloop.engine.passes import invert_for
 from bondloop.errors import CausalityError
-from bondloop.program.expr import Expr, Var
-from bondloop.program.inverse_system import invert_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bondloop.bondgraph.passes.equations import Derivation
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["directions", "turned_round"]
 

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flatten import R
+from bondloop.bondgraph.passes.flat_graph import R
+from bondloop.engine import System
+from bondloop.engine.ir import Interface, Program, Var, variables
+from bondloop.engine.passes import SingularLoopError, check_loops, state_space
 from bondloop.errors import BondloopError, SolveError
-from bondloop.program.expr import Var, variables
-from bondloop.program.linear import SingularLoopError, check_loops, state_space
-from bondloop.program.system import System
-from bondloop.program.system_data import Interface, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable

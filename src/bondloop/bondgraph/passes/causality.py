@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, FlatGraph, I, R
+from bondloop.bondgraph.passes.flat_graph import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, FlatGraph, I, R
 from bondloop.bondgraph.passes.foresight import Foresight
 from bondloop.bondgraph.passes.port_ranks import DependentPorts, PortRanks
 from bondloop.errors import CausalityError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
 __all__ = ["CausalGraph", "assign", "multiplying", "without_divisions"]
 

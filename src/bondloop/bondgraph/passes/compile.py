@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.elements import Switching
+from bondloop.bondgraph.elements.switching import Switching
 from bondloop.bondgraph.passes.bound_storages import has_rings, independent
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derive import derive_equations, system_of
-from bondloop.bondgraph.passes.flatten import flatten
+from bondloop.bondgraph.passes.derivation import derive_equations, system_of
+from bondloop.bondgraph.passes.flat_graph import flatten
 from bondloop.bondgraph.passes.modes import derive_modes
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.graph import Graph
     from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.bondgraph.passes.lookup import Outputs
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
 __all__ = ["compiled"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bondloop.bondgraph.parts import Bond, Part
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
 __all__ = ["Said", "assign_domains", "domain_at"]
 

@@ -9,19 +9,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flatten import GY, ONE, SE, TF, ZERO
+from bondloop.bondgraph.passes.flat_graph import GY, ONE, SE, TF, ZERO
+from bondloop.engine.ir import Expr, Var
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, ModelError, SolveError
-from bondloop.program.expr import Expr, Var
-from bondloop.program.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.causality import CausalGraph
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
     from bondloop.bondgraph.passes.loop_laws import Choice
-    from bondloop.data.ranges import Range
-    from bondloop.program.quantity import Quantity
-    from bondloop.program.system_data import Divisor
+    from bondloop.engine.data import Range
+    from bondloop.engine.ir import Divisor, Quantity
 
 __all__ = ["NOTHING", "Derivation", "Draft", "Equations", "SwitchingPort", "Variables", "joined"]
 

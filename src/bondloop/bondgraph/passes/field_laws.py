@@ -12,9 +12,8 @@ import numpy as np
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
+from bondloop.engine.ir import Const, ConstantMatrix, Expr, MatrixRow, SolvedMatrix, Var
 from bondloop.errors import SolveError
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.passes.flatten import GY, ONE, TF, ZERO
+from bondloop.bondgraph.passes.flat_graph import GY, ONE, TF, ZERO
 from bondloop.errors import CausalityError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
     from bondloop.bondgraph.passes.port_ranks import PortRanks
 
 __all__ = ["Foresight", "Matching"]

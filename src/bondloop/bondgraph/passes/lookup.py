@@ -9,9 +9,9 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.passes.equations import Draft
 from bondloop.bondgraph.passes.field_laws import momentum_of
-from bondloop.bondgraph.passes.flatten import GY, ONE, SE, TF, ZERO
+from bondloop.bondgraph.passes.flat_graph import GY, ONE, SE, TF, ZERO
+from bondloop.engine.ir import Const, Expr
 from bondloop.errors import InputError, ModelError, UnknownNameError
-from bondloop.program.expr import Const, Expr
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.passes.equations import Derivation

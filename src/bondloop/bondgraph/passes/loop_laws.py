@@ -13,11 +13,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bondloop.engine.ir import Const, Expr, Op, Var, at_zero, components, evaluate, partials, variables
 from bondloop.errors import ModelError
-from bondloop.program.calculus import partials
-from bondloop.program.causal_order import components
-from bondloop.program.expr import Const, Expr, Op, Var, evaluate, variables
-from bondloop.program.loop_terms import at_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION, is_at_home
-from bondloop.bondgraph.elements import check_plain
+from bondloop.bondgraph.elements.laws import check_plain
 from bondloop.bondgraph.passes.field_laws import flow_states
-from bondloop.bondgraph.passes.flatten import I
+from bondloop.bondgraph.passes.flat_graph import I
+from bondloop.engine.ir import Quantity, Var, quantity_of
 from bondloop.errors import InputError
-from bondloop.program.expr import Var
-from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.units import dimension, multiplied
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.equations import Derivation
-    from bondloop.data.ranges import Range
+    from bondloop.engine.data import Range
 
 __all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
 

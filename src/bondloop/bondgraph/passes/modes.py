@@ -6,27 +6,23 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.elements import Switching as Element
+from bondloop.bondgraph.elements.switching import Switching as Element
 from bondloop.bondgraph.passes.all_modes import RULES, AllModes
 from bondloop.bondgraph.passes.bound_storages import bound_states, has_rings
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derive import derive_equations, system_of
-from bondloop.bondgraph.passes.flatten import SE, SF, SS, C, FlatGraph, I
+from bondloop.bondgraph.passes.derivation import derive_equations, system_of
+from bondloop.bondgraph.passes.flat_graph import SE, SF, SS, C, FlatGraph, I
+from bondloop.engine import System
+from bondloop.engine.ir import Const, Expr, HeldMode, Interface, Program, Var, loops
+from bondloop.engine.passes import folded
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.mode_merge import folded
-from bondloop.program.schedule import loops
-from bondloop.program.switching_rules import HeldMode
-from bondloop.program.system import System
-from bondloop.program.system_data import Interface, Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bondloop.bondgraph.passes.equations import Derivation, SwitchingPort
     from bondloop.bondgraph.passes.lookup import Outputs
-    from bondloop.program.switching import Bits
-    from bondloop.program.switching_rules import Rule
+    from bondloop.engine.ir import Bits, Rule
 
 __all__ = ["derive_modes"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements import linear
+from bondloop.bondgraph.elements.laws import linear
 from bondloop.bondgraph.passes.equations import (
     Draft,
     Equations,
@@ -17,12 +17,12 @@ from bondloop.bondgraph.passes.equations import (
     start_of,
 )
 from bondloop.bondgraph.passes.field_laws import field_law
-from bondloop.bondgraph.passes.flatten import SE, I
+from bondloop.bondgraph.passes.flat_graph import SE, I
 from bondloop.bondgraph.passes.loop_laws import Choice
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.passes.signals import inverted, modulated
 from bondloop.bondgraph.passes.two_port_laws import heat_flow
-from bondloop.program.expr import Const, Expr, Var, function
+from bondloop.engine.ir import Const, Expr, Var, function
 
 __all__ = ["compliance", "inertia", "resistor", "source", "source_sensor"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.bondgraph.parts import Part
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
 __all__ = ["DependentPorts", "PortRanks"]
 

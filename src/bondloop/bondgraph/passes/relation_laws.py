@@ -24,24 +24,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.elements import BENT, EXPLICIT, LINEAR, Multiport, Relations, Solution, inverse_of
+from bondloop.bondgraph.elements.inverse import inverse_of
+from bondloop.bondgraph.elements.multiport import Multiport
+from bondloop.bondgraph.elements.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.passes.signals import source_value
+from bondloop.engine.ir import (
+    Const,
+    Expr,
+    Op,
+    Quantity,
+    SingularError,
+    Var,
+    evaluate,
+    evaluator,
+    solve_small,
+    substitute,
+    variables,
+)
+from bondloop.engine.laws import named_parts
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import CausalityError, ModelError, SolveError
-from bondloop.program.evaluator import evaluator
-from bondloop.program.expr import Const, Expr, Op, Var, evaluate, substitute, variables
-from bondloop.program.quantity import Quantity
-from bondloop.program.solving import SingularError, solve_small
-from bondloop.program.sympy_bridge import from_sympy
-from bondloop.program.traced import named_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.elements import Relations, Solution
+    from bondloop.bondgraph.elements.relations import Relations, Solution
 
 
 __all__ = ["blocks", "check_rank", "check_single", "largest_pairing", "relation_ports", "turns_back"]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements import Formula, modulation_of, rises
+from bondloop.bondgraph.elements.inverse import rises
+from bondloop.bondgraph.elements.laws import Formula, modulation_of
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables, joined
 from bondloop.bondgraph.passes.field_laws import momentum_of
 from bondloop.bondgraph.passes.measures import of_parameter
+from bondloop.engine.ir import Expr, Op, Var
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import ModelError
-from bondloop.program.expr import Expr, Op, Var
-from bondloop.program.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part

@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements import check_number, linear
+from bondloop.bondgraph.elements.laws import check_number, linear
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
-from bondloop.bondgraph.passes.flatten import TF
+from bondloop.bondgraph.passes.flat_graph import TF
 from bondloop.bondgraph.passes.signals import modulated, modulated_matrix
-from bondloop.program.expr import Const, Expr, Var, function
-from bondloop.program.quantity import Quantity
-from bondloop.program.system_data import Divisor
+from bondloop.engine.ir import Const, Divisor, Expr, Quantity, Var, function
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.passes.flatten import FlatGraph
+    from bondloop.bondgraph.passes.flat_graph import FlatGraph
     from bondloop.bondgraph.passes.port_ranks import PortRanks
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 __all__ = ["heat_flow", "matrix_port", "two_port"]
 

@@ -17,10 +17,9 @@ from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime.channels import Channels
-    from bondloop.realtime.channels.bench import Bench
-    from bondloop.realtime.inactive import Measured
-    from bondloop.realtime.telemetry.ring import Status
+    from bondloop.realtime import Measured
+    from bondloop.realtime.channels import Bench, Channels
+    from bondloop.realtime.telemetry import Status
 
 __all__ = ["channels"]
 
@@ -71,7 +70,7 @@ def sheet(
     ] = None,
 ) -> None:
     """Print a sheet of the channels: calibrations, ranges, zeros and who set them."""
-    from bondloop.realtime.channels.sheet import sheet_html, sheet_text
+    from bondloop.realtime.channels import sheet_html, sheet_text
 
     lab = _read(file)
     if out is None:
@@ -130,7 +129,7 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
     as_json: AsJson = False,
 ) -> None:
     """Set an input's zero, by what it shows now; the file keeps the old one, the time and the operator."""
-    from bondloop.description.zeroing import set_zero, undo_zero, zero_in_unit
+    from bondloop.files import set_zero, undo_zero, zero_in_unit
     from bondloop.units import quantity
 
     who = operator or getpass.getuser()
@@ -172,8 +171,7 @@ def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
     It never goes beyond the limits of the file, nor faster than its rate; without these nothing is moved. It
     begins where its feedback shows it, or at rest where it has none.
     """
-    from bondloop.realtime.channels.bench import stroke_of
-    from bondloop.realtime.channels.sheet import shown_value
+    from bondloop.realtime.channels import shown_value, stroke_of
 
     lab = _read(file)
     channel = lab[name]
@@ -216,7 +214,7 @@ def _in_si(text: str, unit: str) -> float:
 
 
 def _read(file: Path, test: str | None = None) -> Channels:
-    from bondloop.description import read_channels
+    from bondloop.files import read_channels
 
     found: HybridTest | None = None
     if test is not None:
@@ -235,7 +233,7 @@ def _bench(
     libraries: list[str] | None,
     includes: list[Path] | None,
 ) -> Bench:
-    from bondloop.realtime.channels.bench import Bench
+    from bondloop.realtime.channels import Bench
 
     if not 1.0 <= rate <= 1e5:
         raise InputError(f"expected a rate from 1 to 100,000 samples a second; found {rate:g}")
@@ -244,7 +242,7 @@ def _bench(
 
 def _line(lab: Channels, newest: dict[str, float], *, quiet: bool) -> Callable[[Measured], None]:
     """Return what writes values in the channels' units: a line that is rewritten, or one each time."""
-    from bondloop.realtime.channels.sheet import shown_value
+    from bondloop.realtime.channels import shown_value
 
     by_name = {(c.name if c.direction != "auxiliary" else f"aux.{c.name}"): c for c in lab.channels}
 
@@ -265,7 +263,7 @@ def _line(lab: Channels, newest: dict[str, float], *, quiet: bool) -> Callable[[
 
 
 def _end(status: Status, *, quiet: bool) -> None:
-    from bondloop.realtime.channels.bench import told
+    from bondloop.realtime.channels import told
 
     if status.cause:
         if not quiet:

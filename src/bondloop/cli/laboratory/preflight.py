@@ -15,7 +15,7 @@ import typer
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from bondloop.realtime.console.preflight import Item, Preflight
+    from bondloop.realtime.console import Item, Preflight
 
 __all__ = ["Confirmed", "Operator", "TerminalList", "user_name"]
 

@@ -21,10 +21,10 @@ from bondloop.display import at_work
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import HybridTest, Run
-    from bondloop.realtime.console.preflight import Preflight
-    from bondloop.realtime.session import Prepared
-    from bondloop.realtime.summary import Live
+    from bondloop.hybrid import HybridTest
+    from bondloop.realtime import Live, Prepared
+    from bondloop.realtime.console import Preflight
+    from bondloop.rehearsal import Run
 
 __all__ = ["realtime", "run_file"]
 
@@ -169,9 +169,8 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     With --inactive nothing is commanded or recorded: the measured values are shown, for checking sensors and
     signs before anything moves.
     """
-    from bondloop.description import read_channels
-    from bondloop.realtime.packet_key import read_key
-    from bondloop.realtime.session import prepare
+    from bondloop.files import read_channels
+    from bondloop.realtime import prepare, read_key
 
     name = short_name(source)
     test, module = find_test(source, settings or [])
@@ -273,7 +272,7 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
     """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
 
     def tell(segment: str) -> None:
-        from bondloop.realtime import Console
+        from bondloop.realtime.console import Console
 
         answers = not (made.emulated or made.options.arm or made.options.start)
         if answers:
@@ -297,7 +296,7 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
 
 def _heed_keys(segment: str, keys: contextlib.ExitStack) -> None:
     """Heed the keys that bring the rig to rest, where there is a terminal."""
-    from bondloop.realtime.keyboard import stop_keys
+    from bondloop.realtime import stop_keys
 
     if keys.enter_context(stop_keys(segment)):
         print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr, flush=True)
@@ -341,8 +340,8 @@ def _tell_trouble() -> Callable[[Live], None]:
 
 
 def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> None:
-    from bondloop.realtime.inactive import Measured, measured_line, watch_measured
-    from bondloop.safety.causes import cause_words
+    from bondloop.realtime import Measured, measured_line, watch_measured
+    from bondloop.safety import cause_words
 
     newest: dict[str, float] = {}
     live = sys.stderr.isatty() and not as_json
@@ -374,8 +373,8 @@ def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> N
 
 
 def _figures(run: Run, files: list[Path]) -> list[Path]:
-    from bondloop.plots.realtime import latencies
-    from bondloop.realtime.recorder_supervisor import last_run, merged_files
+    from bondloop.realtime import last_run, merged_files
+    from bondloop.results.figures import latencies
 
     drawn = []
     base = files[0]
@@ -390,7 +389,7 @@ def _figures(run: Run, files: list[Path]) -> list[Path]:
 
 
 def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
-    from bondloop.realtime.summary import summary_lines
+    from bondloop.realtime import summary_lines
 
     attributes = run.record.attributes
     measures = run.metrics if len(run.time) > 3 else []

@@ -52,10 +52,8 @@ def rig(  # noqa: PLR0913, PLR0917 - an argument an option
 
     With --json each line is a JSON object.
     """
-    from bondloop.realtime.interrupts import interrupts
-    from bondloop.realtime.packet_key import read_key
-    from bondloop.realtime.process import RigOptions, RigProcess
-    from bondloop.realtime.programs.loop_programs import rig_program
+    from bondloop.realtime import RigOptions, RigProcess, interrupts, read_key
+    from bondloop.realtime.programs import rig_program
 
     name = short_name(source)
     test, _ = find_test(source, settings or [])

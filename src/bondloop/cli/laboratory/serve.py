@@ -76,9 +76,8 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
     clock. One program has the rig; when it is done, the test ends. Ctrl-C ends it too. Exits with 1 when the
     rig had a fault.
     """
-    from bondloop.external import Serving, serve_on_the_clock, serve_rehearsed
-    from bondloop.realtime.interrupts import interrupts
-    from bondloop.realtime.packet_key import read_key
+    from bondloop.interop import Serving, serve_on_the_clock, serve_rehearsed
+    from bondloop.realtime import interrupts, read_key
 
     name = short_name(source)
     test, _ = find_test(source, settings or [])

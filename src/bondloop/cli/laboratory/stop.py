@@ -11,7 +11,7 @@ import typer
 from bondloop.cli.laboratory.preflight import user_name
 from bondloop.cli.output import AsJson, print_json
 from bondloop.errors import InputError
-from bondloop.realtime.stop_requests import Request, Requested, living_loops, others_loops, request_all
+from bondloop.realtime import Request, Requested, living_loops, others_loops, request_all
 
 __all__ = ["stop"]
 

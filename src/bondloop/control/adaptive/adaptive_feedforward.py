@@ -10,36 +10,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks import (
-    LinearFilter,
-    MovingWindow,
-    RecursiveLeastSquares,
+from bondloop.control.blocks.bounds import motion_gate, moved
+from bondloop.control.blocks.filters import LinearFilter, state_variable_filter
+from bondloop.control.blocks.history import (
     backward_differences,
     earlier,
     from_first,
     from_line,
     late,
-    motion_gate,
-    moved,
-    solve_symmetric,
-    state_variable_filter,
     weighted,
 )
-from bondloop.control.feedforward import expect_process, inverse_series, shifted
+from bondloop.control.blocks.least_squares import MovingWindow, RecursiveLeastSquares, solve_symmetric
+from bondloop.control.feedforward.inverse_model import expect_process, inverse_series, shifted
 from bondloop.control.tolerances import PRIOR_WEIGHT
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.ranges import NOT_NEGATIVE
+from bondloop.engine.data import NOT_NEGATIVE, Parameter, Whole
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Op, Quantity, Role, Update, Var, select
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Op, Var, select
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
-    from bondloop.program.tick import Step
-    from bondloop.transfer.process import Process
+    from bondloop.engine.ir import Step
+    from bondloop.transfer import Process
 
 
 __all__ = ["AdaptiveFeedforward", "AdaptiveModelBased", "AdaptiveTimeSeries", "ConditionalTimeSeries"]

@@ -7,20 +7,31 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import channel
-from bondloop.control.blocks import clipped, coefficient_matrix, earlier, from_line, late
-from bondloop.control.feedforward import PolynomialPrediction, expect_process, inverse_series
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.ranges import NOT_NEGATIVE
+from bondloop.control.blocks.bounds import clipped
+from bondloop.control.blocks.history import coefficient_matrix, earlier, from_line, late
+from bondloop.control.feedforward.inverse_model import expect_process, inverse_series
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
+from bondloop.engine.data import NOT_NEGATIVE, Parameter, Whole
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Op,
+    Product,
+    Quantity,
+    Role,
+    Step,
+    Update,
+    Var,
+    select,
+)
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Op, Var, select
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Product, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
 
 __all__ = ["AdaptivePrediction"]

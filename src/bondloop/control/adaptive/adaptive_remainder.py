@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bondloop.control.base import Compensator, Measured
+from bondloop.engine.ir import Var, reads, variables
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Var, variables
-from bondloop.program.tick import reads
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Expr
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Expr, Step
 
 
 __all__ = ["AdaptiveRemainder"]

@@ -14,23 +14,20 @@ import numpy as np
 
 from bondloop.control.adaptive.mcs_law import AdaptiveLaw
 from bondloop.control.base import Controller, Design, displacement_state
-from bondloop.data.described import Parameter, state_unit
-from bondloop.data.ranges import FINITE, NOT_NEGATIVE, in_seconds
+from bondloop.engine.data import FINITE, NOT_NEGATIVE, Parameter, in_seconds, state_unit
+from bondloop.engine.ir import Const, Expr, Quantity, Update, Var, substitute
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError, ModelError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.quantity import Quantity
-from bondloop.program.signals import Signal
-from bondloop.program.tick import Update
-from bondloop.substructure.reference_model import reference_model
+from bondloop.signals import Signal
+from bondloop.substructure import reference_model
 from bondloop.units import multiplied, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
 
 __all__ = ["MCS", "DiscreteMCS"]
@@ -49,7 +46,7 @@ class MCS(Controller):
     ``y_e = C_e x_e`` the filtered error.
 
     The proof of stability asks that {A_m, B_e, C_e} is strictly positive real (eq. 11), with A_m that of the
-    *numerical half* (eq. 9): see `bondloop.substructure.reference_model`. C_e = [4/t_s, 1] is strictly
+    *numerical half* (eq. 9): see `bondloop.substructure.reference`. C_e = [4/t_s, 1] is strictly
     positive real with a model of poles at -4/t_s, which is not the one that is followed; with a mass on a
     spring and a damper it is only where 4/t_s is below c/m. The check of a test says which it is.
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.data.ranges import FINITE, NOT_NEGATIVE, POSITIVE
-from bondloop.program.expr import Const, Expr, Var, function, select
-from bondloop.program.quantity import Quantity, Role, quantity_of
-from bondloop.program.tick import Channel
+from bondloop.engine.data import FINITE, NOT_NEGATIVE, POSITIVE
+from bondloop.engine.ir import Channel, Const, Expr, Quantity, Role, Var, function, quantity_of, select
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.adaptive.mcs import MCS
-    from bondloop.data.ranges import Range
-    from bondloop.substructure.half import NumericalHalf
+    from bondloop.engine.data import Range
+    from bondloop.substructure import NumericalHalf
 
 
 __all__ = ["AdaptiveLaw"]

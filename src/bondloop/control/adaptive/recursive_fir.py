@@ -12,33 +12,35 @@ import numpy as np
 
 from bondloop.control.adaptive.adaptive_feedforward import expect_beginning
 from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks import (
-    LinearFilter,
-    RecursiveLeastSquares,
-    butterworth,
-    clipped,
-    coefficient_matrix,
-    earlier,
-    from_first,
-    late,
-    motion_gate,
-    weighted,
+from bondloop.control.blocks.bounds import clipped, motion_gate
+from bondloop.control.blocks.filters import LinearFilter, butterworth
+from bondloop.control.blocks.history import coefficient_matrix, earlier, from_first, late, weighted
+from bondloop.control.blocks.least_squares import RecursiveLeastSquares
+from bondloop.control.feedforward.inverse_model import inverse_series, shifted
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
+from bondloop.engine.data import POSITIVE, Parameter, Whole, number
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Op,
+    Product,
+    Quantity,
+    Role,
+    Step,
+    Update,
+    Var,
+    select,
 )
-from bondloop.control.feedforward import PolynomialPrediction, inverse_series, shifted
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.ranges import POSITIVE, number
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Op, Var, select
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Product, Step, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
 
 __all__ = ["RecursiveFir", "TwoStageAdaptive"]

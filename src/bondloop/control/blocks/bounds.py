@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bondloop.program.block import Applied
-from bondloop.program.expr import Const, Expr, Op, Var, as_expr, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Update
+from bondloop.engine.ir import Assign, Const, Expr, Op, Update, Var, as_expr, select
+from bondloop.engine.passes import Applied
 
 if TYPE_CHECKING:
-    from bondloop.program.block import Context
-    from bondloop.program.expr import Number
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Number, Step
+    from bondloop.engine.passes import Context
 
 
 __all__ = ["clipped", "motion_gate", "moved"]
@@ -24,7 +21,7 @@ def clipped(value: Expr, least: Expr | Number, most: Expr | Number, otherwise: E
 
     A comparison with NaN is false, so the order of the questions decides what NaN becomes.
 
-    >>> from bondloop.program.expr import Var, evaluate
+    >>> from bondloop.engine.ir.expr import Var, evaluate
     >>> x = Var("x")
     >>> [evaluate(clipped(x, 0, 1, 0.5), {x: v}) for v in (-2.0, 0.3, 7.0, float("nan"))]
     [0.0, 0.3, 1.0, 0.5]

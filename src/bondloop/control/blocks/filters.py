@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.blocks.history import weighted
-from bondloop.program.block import Applied, named
-from bondloop.program.expr import Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.engine.ir import Assign, Expr, Step, Update, Var
+from bondloop.engine.passes import Applied, named
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.program.block import Context
+    from bondloop.engine.passes import Context
 
 
 __all__ = ["DiscreteFilter", "LinearFilter", "butterworth", "rational", "state_variable_filter"]

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.block import Applied, named
-from bondloop.program.expr import Const, Expr, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Step, Update
+from bondloop.engine.ir import Assign, Const, Delay, Expr, Step, Update, Var, select
+from bondloop.engine.passes import Applied, named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.block import Context
+    from bondloop.engine.passes import Context
 
 
 __all__ = [

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.control.blocks.bounds import clipped
 from bondloop.control.tolerances import LEAST_PIVOT, LEAST_VARIANCE
-from bondloop.data.described import Parameter, number
+from bondloop.engine.data import Parameter, number
+from bondloop.engine.ir import Assign, Const, Expr, Op, Step, Update, Var, function, select
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Op, Var, function, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Number
+    from bondloop.engine.ir import Number
 
 
 __all__ = ["Correction", "Estimate", "MovingWindow", "RecursiveLeastSquares", "solve_symmetric"]
@@ -84,8 +82,8 @@ class RecursiveLeastSquares:
     --------
     The slope of y = 3 x, from three samples:
 
-    >>> from bondloop.compile import Runner
-    >>> from bondloop.program.tick import Channel, Tick
+    >>> from bondloop.engine.codegen import Runner
+    >>> from bondloop.engine.ir.tick import Channel, Tick
     >>> x, y, k = Var("x"), Var("y"), Var("k")
     >>> line = RecursiveLeastSquares((0.0,), uncertainty=10.0, noise=0.01)
     >>> update = line.apply([x], y, Context("line", k, 1e-3))

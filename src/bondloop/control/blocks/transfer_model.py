@@ -10,21 +10,32 @@ import numpy as np
 
 from bondloop.control.base import displacement_state
 from bondloop.control.tolerances import MOST_SUBSTEPS, STEP_REACH
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Op,
+    Quantity,
+    Repeat,
+    Role,
+    Step,
+    Update,
+    Var,
+    instantiate,
+    select,
+    substitute,
+)
+from bondloop.engine.passes import Applied, Context, connect
 from bondloop.errors import ForceOutputError, InputError, ModelError
-from bondloop.integrate.rk4 import RK4
-from bondloop.program.block import Applied, Context
-from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Op, Var, select, substitute
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Repeat, Step, Update, instantiate
-from bondloop.transfer.base import Transfer, transfer_system
+from bondloop.integrate import RK4
+from bondloop.transfer import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.system import System
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine import System
+    from bondloop.transfer import TransferSystem
 
 
 __all__ = [

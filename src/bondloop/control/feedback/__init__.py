@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.control.feedback.outer_loop import OuterLoop
-from bondloop.control.feedback.sliding_mode import SlidingMode
-from bondloop.control.feedback.smith_predictor import SmithPredictor
-from bondloop.control.feedback.tracking_feedback import FeedforwardLQG, LoopShaping
+from bondloop.lazy_names import lazy_names
 
-__all__ = ["FeedforwardLQG", "LoopShaping", "OuterLoop", "SlidingMode", "SmithPredictor"]
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import LinearFilter, from_first, rational
+from bondloop.control.blocks.filters import LinearFilter, rational
+from bondloop.control.blocks.history import from_first
 from bondloop.control.tolerances import SHORTEST_LAG
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 
 __all__ = ["OuterLoop"]

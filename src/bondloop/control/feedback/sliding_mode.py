@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import ackermann, clipped, earlier, fit_weights, from_first, rational, weighted
-from bondloop.control.feedforward import expect_process
-from bondloop.data.described import Parameter
+from bondloop.control.blocks.bounds import clipped
+from bondloop.control.blocks.filters import rational
+from bondloop.control.blocks.history import earlier, fit_weights, from_first, weighted
+from bondloop.control.blocks.transfer_model import ackermann
+from bondloop.control.feedforward.inverse_model import expect_process
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Const, Expr, Product, Step, Update, Var
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Product, Step, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
 
 __all__ = ["SlidingMode"]

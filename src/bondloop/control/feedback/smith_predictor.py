@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import DiscreteFilter, from_first, rational
+from bondloop.control.blocks.filters import DiscreteFilter, rational
+from bondloop.control.blocks.history import from_first
 from bondloop.control.feedback.outer_loop import OuterLoop
-from bondloop.control.feedforward import PolynomialPrediction, expect_process
+from bondloop.control.feedforward.inverse_model import expect_process
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
+from bondloop.engine.ir import Assign, Delay, Expr, Step, Update, Var
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
 
 __all__ = ["SmithPredictor"]

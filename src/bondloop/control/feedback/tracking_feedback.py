@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import DiscreteFilter, LinearFilter
-from bondloop.control.feedforward import InverseModel, expect_process
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.control.blocks.filters import DiscreteFilter, LinearFilter
+from bondloop.control.feedforward.inverse_model import InverseModel, expect_process
+from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Parameter
+from bondloop.engine.ir import Assign, Var, as_expr
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Var, as_expr
-from bondloop.program.schedule import Assign
-from bondloop.transfer.held_input import hold_late
-from bondloop.transfer.process import Process
+from bondloop.transfer import Process, hold_late
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
     Array = NDArray[np.float64]
 

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.control.feedforward.coupled_inverse import AdaptiveCoupledInverse, CoupledInverse
-from bondloop.control.feedforward.direct import Direct
-from bondloop.control.feedforward.inverse_model import InverseModel, expect_process, inverse_series, shifted
-from bondloop.control.feedforward.lead_compensation import LeadCompensation
-from bondloop.control.feedforward.load_feedforward import LoadFeedforward
-from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
+from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "AdaptiveCoupledInverse", "CoupledInverse", "Direct", "InverseModel", "LeadCompensation",
-    "LoadFeedforward", "PolynomialPrediction", "expect_process", "inverse_series", "shifted",
-]  # fmt: skip
+__all__ = ["expect_process", "inverse_series", "shifted"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

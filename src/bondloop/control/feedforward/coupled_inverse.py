@@ -12,31 +12,34 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import (
-    LinearFilter,
-    RecursiveLeastSquares,
-    earlier,
-    from_first,
-    rational,
-    weighted,
+from bondloop.control.blocks.filters import LinearFilter, rational
+from bondloop.control.blocks.history import earlier, from_first, weighted
+from bondloop.control.blocks.least_squares import RecursiveLeastSquares
+from bondloop.engine.data import POSITIVE, Parameter, Whole, si_array
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Op,
+    Quantity,
+    Role,
+    Update,
+    Var,
+    as_expr,
+    substitute,
+    transmission_zeros,
 )
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.ranges import POSITIVE, si_array
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Op, Var, as_expr, substitute
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.statespace import transmission_zeros
-from bondloop.program.tick import Channel, Update
-from bondloop.transfer.coupled import motion_space, width
+from bondloop.transfer import motion_space, width
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.control.base import Design, Measured
-    from bondloop.program.tick import Step
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine.ir import Step
+    from bondloop.transfer import TransferSystem
 
     Array = NDArray[np.float64]
 

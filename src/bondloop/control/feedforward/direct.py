@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import Controller, Design, desired_motion
+from bondloop.engine.ir import Const, Expr, Var
+from bondloop.engine.passes import connect
 from bondloop.errors import ForceOutputError, InputError
-from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.transfer.base import ForceOutput, force_output, transfer_system
-from bondloop.transfer.coupled import motion_space, width
+from bondloop.transfer import ForceOutput, force_output, motion_space, transfer_system, width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.statespace import StateSpace
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine.ir import StateSpace
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
 
 __all__ = ["Direct"]

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import LinearFilter, earlier, fit_weights, from_line, rational, weighted
+from bondloop.control.blocks.filters import LinearFilter, rational
+from bondloop.control.blocks.history import earlier, fit_weights, from_line, weighted
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.control.tolerances import IDLE_ZERO
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import POSITIVE, si_array
+from bondloop.engine.data import POSITIVE, Parameter, si_array
+from bondloop.engine.ir import Const, Expr
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Const, Expr
-from bondloop.transfer.process import Process
+from bondloop.transfer import Process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

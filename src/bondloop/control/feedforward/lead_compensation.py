@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import LinearFilter, from_line, rational
-from bondloop.data.described import Parameter
-from bondloop.data.ranges import POSITIVE, si_array
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const
+from bondloop.control.blocks.filters import LinearFilter, rational
+from bondloop.control.blocks.history import from_line
+from bondloop.engine.data import POSITIVE, Parameter, si_array
+from bondloop.engine.ir import Const
+from bondloop.engine.passes import Applied, Context
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 
 __all__ = ["LeadCompensation"]

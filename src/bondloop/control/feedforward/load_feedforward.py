@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bondloop.control.base import Compensator
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Const, Expr, Update, Var, as_expr
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, as_expr
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured

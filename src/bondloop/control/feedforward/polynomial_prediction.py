@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks import earlier, fit_weights, from_line, weighted
-from bondloop.data.described import Parameter, Whole
-from bondloop.data.ranges import POSITIVE, number, si_array
+from bondloop.control.blocks.history import earlier, fit_weights, from_line, weighted
+from bondloop.engine.data import POSITIVE, Parameter, Whole, number, si_array
+from bondloop.engine.ir import Const
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 
 __all__ = ["PolynomialPrediction"]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.control.junction.identified_junction import AdaptiveVirtualJunction, SensitivityVirtualJunction
-from bondloop.control.junction.observed_junction import ObservedVirtualJunction
-from bondloop.control.junction.virtual_junction import VirtualJunction
+from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "AdaptiveVirtualJunction",
-    "ObservedVirtualJunction",
-    "SensitivityVirtualJunction",
-    "VirtualJunction",
-]
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -9,31 +9,36 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.control.blocks import (
-    RecursiveLeastSquares,
-    interpolated,
-    state_variable_filter,
-    substeps,
-    with_displacement,
-)
-from bondloop.control.junction.regression import Terms, regression
+from bondloop.control.blocks.filters import state_variable_filter
+from bondloop.control.blocks.least_squares import RecursiveLeastSquares
+from bondloop.control.blocks.transfer_model import interpolated, substeps, with_displacement
+from bondloop.control.junction.gain_regression import Terms, regression
 from bondloop.control.junction.virtual_junction import JunctionWithModel
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Delay,
+    Expr,
+    Op,
+    Repeat,
+    Role,
+    Step,
+    Update,
+    Var,
+    substitute,
+)
+from bondloop.engine.passes import Applied, Context, prefixed
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4
-from bondloop.program.block import Applied, Context
-from bondloop.program.compose import prefixed
-from bondloop.program.expr import Const, Expr, Op, Var, substitute
-from bondloop.program.quantity import Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Repeat, Step, Update
-from bondloop.transfer.base import Transfer, transfer_system
+from bondloop.transfer import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design, Measured
-    from bondloop.program.system import System
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine import System
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
 
 __all__ = ["AdaptiveVirtualJunction", "SensitivityVirtualJunction"]

@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from bondloop.control.blocks import ackermann, weighted, with_displacement
+from bondloop.control.blocks.history import weighted
+from bondloop.control.blocks.transfer_model import ackermann, with_displacement
 from bondloop.control.junction.virtual_junction import JunctionWithModel
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Step, Update, Var, evaluate
+from bondloop.engine.passes import Applied, Context
 from bondloop.errors import ForceOutputError, InputError, ModelError
-from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, evaluate
-from bondloop.program.quantity import Quantity, Role
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Step, Update
-from bondloop.transfer.base import Transfer, transfer_system
+from bondloop.transfer import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Design, Measured
-    from bondloop.program.system import System
-    from bondloop.substructure.half import NumericalHalf
-    from bondloop.transfer.base import TransferSystem
+    from bondloop.engine import System
+    from bondloop.substructure import NumericalHalf
+    from bondloop.transfer import TransferSystem
 
     Array = NDArray[np.float64]
 

@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.engine.ir import Expr, Update, Var
+from bondloop.engine.passes import Inverse, connect, invert
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
-from bondloop.program.compose import connect
-from bondloop.program.expr import Expr, Var
-from bondloop.program.inversion import Inverse, invert
-from bondloop.program.tick import Update
-from bondloop.substructure.half import NumericalHalf, numerical_half
-from bondloop.transfer.base import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
+from bondloop.substructure import NumericalHalf, numerical_half
+from bondloop.transfer import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.control.base import Measured
-    from bondloop.program.block import Applied, Context
-    from bondloop.program.system import System
+    from bondloop.engine import System
+    from bondloop.engine.passes import Applied, Context
 
 
 __all__ = ["JunctionWithModel", "VirtualJunction"]

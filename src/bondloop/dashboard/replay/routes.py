@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from bondloop.dashboard.frames import PLANE, STRIP
 from bondloop.errors import InputError
-from bondloop.measurements.reader_process import Reader, UnreadableError
+from bondloop.readers import Reader, UnreadableError
 
 if TYPE_CHECKING:
     from starlette.requests import Request

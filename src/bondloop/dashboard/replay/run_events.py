@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from bondloop.records import read_events
-from bondloop.safety.causes import cause_words, limit_name
-from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH, FORCE_SWITCH, WARNING
+from bondloop.results.records import read_events
+from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, FORCE_SWITCH, WARNING, cause_words, limit_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.records import Record
+    from bondloop.results.records import Record
 
     class RunEvent(TypedDict):
         """One event, as it goes to the browser; its time in s."""
@@ -42,7 +41,7 @@ class Changes:
 
     Examples
     --------
-    >>> from bondloop.records import Record
+    >>> from bondloop.results import Record
     >>> changes = Changes()
     >>> for begin, codes in ((0, [0.0, 0.0, 3.0]), (3, [3.0, 0.0])):
     ...     changes.look(Record(np.arange(len(codes)), {"interlock.cause": np.array(codes)}), begin)

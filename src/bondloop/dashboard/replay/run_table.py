@@ -14,13 +14,13 @@ import numpy as np
 from bondloop.dashboard.frames import PLANE, Block
 from bondloop.dashboard.replay.run_events import Changes
 from bondloop.errors import InputError
-from bondloop.realtime.telemetry.snapshot import ShownChannel
-from bondloop.records import read_run
+from bondloop.realtime.telemetry import ShownChannel
+from bondloop.results.records import read_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.records import Record
+    from bondloop.results.records import Record
 
 __all__ = ["RunTable"]
 

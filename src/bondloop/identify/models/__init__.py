@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.identify.models.bond_graph_fit import BondGraphFit, fit_bond_graph
-from bondloop.identify.models.specimen_fit import SpecimenFit, fit_specimen
-from bondloop.identify.models.specimen_ranking import SpecimenRanking, Validation, leave_out, rank_specimens
+from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "BondGraphFit", "SpecimenFit", "SpecimenRanking", "Validation", "fit_bond_graph", "fit_specimen",
-    "leave_out", "rank_specimens",
-]  # fmt: skip
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

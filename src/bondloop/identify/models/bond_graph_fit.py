@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import Model
-from bondloop.compile import Runner
-from bondloop.data.ranges import POSITIVE
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
+from bondloop.engine import System
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import POSITIVE
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Expr,
+    Repeat,
+    Step,
+    Tick,
+    Var,
+    identifier,
+    instantiate,
+    substitute,
+)
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.confidence import (
     Estimate,
@@ -23,15 +36,10 @@ from bondloop.identify.confidence import (
     freedom,
 )
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.process import checked_record
+from bondloop.identify.process.time_fit import checked_record
 from bondloop.identify.tolerances import MOST_SUBSTEPS, STARTS_OF_BOND_GRAPH, STEP_REACH
 from bondloop.integrate import RK4
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.schedule import Assign
-from bondloop.program.system import System
-from bondloop.program.tick import Channel, Repeat, Step, Tick, identifier, instantiate
-from bondloop.transfer.base import OUT, transfer_system
-from bondloop.transfer.held_input import HOLDS, dot
+from bondloop.transfer import HOLDS, OUT, dot, transfer_system
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
 from bondloop.errors import SolveError
 from bondloop.identify.confidence import (
     Estimate,
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bondloop.devices import OdeSpecimen
-    from bondloop.devices.ode_specimen import OdeElement
+    from bondloop.devices import OdeElement, OdeSpecimen
     from bondloop.identify.least_squares import Minimum
     from bondloop.identify.models.specimen_data import SpecimenRecord
 
@@ -131,7 +129,7 @@ class SpecimenFit:
         path
             Where to save it as well, ``"loops.png"``; None: it is only returned.
         """
-        from bondloop.plots.identification import measured_loops
+        from bondloop.results.figures import measured_loops
 
         return measured_loops(self.records, self.predicted, self.errors, path=path)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.parts import name_or_kind
-from bondloop.compile import Runner
-from bondloop.devices import OdeSpecimen
-from bondloop.devices.ode_specimen import OdeElement
+from bondloop.bondgraph import name_or_kind
+from bondloop.devices import OdeElement, OdeSpecimen
+from bondloop.engine.codegen import Runner
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Tick, Var, identifier, substitute
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.identify.least_squares import Minimum, minimise
@@ -27,15 +27,12 @@ from bondloop.identify.tolerances import (
     WIDEST_FACTOR,
 )
 from bondloop.integrate import RK4
-from bondloop.program.expr import Const, Expr, Var, substitute
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Tick, identifier
 from bondloop.rigs import mounted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.system import System
+    from bondloop.engine import System
 
     Array = NDArray[np.float64]
 

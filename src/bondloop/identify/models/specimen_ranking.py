@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.identify.models.specimen_fit import SpecimenFit, fit_specimen
 from bondloop.identify.policy import POLICY, IdentificationPolicy
-from bondloop.identify.process import information
+from bondloop.identify.process.process_fit import information
 from bondloop.identify.tolerances import STARTS_OF_SPECIMEN
 
 if TYPE_CHECKING:

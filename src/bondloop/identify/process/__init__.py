@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.identify.process.fit_frequency import fit_frequency
-from bondloop.identify.process.fit_time import checked_record, fit_time
-from bondloop.identify.process.matrix_fit import MatrixFit, fit_matrix
-from bondloop.identify.process.process_fit import ProcessFit, information
-from bondloop.identify.process.ranking import Ranking, rank, rank_frequency, rank_time
-from bondloop.identify.process.structure import Structure
+from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "MatrixFit", "ProcessFit", "Ranking", "Structure", "checked_record", "fit_frequency", "fit_matrix",
-    "fit_time", "information", "rank", "rank_frequency", "rank_time",
-]  # fmt: skip
+__all__ = ["checked_record", "information"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -19,15 +19,15 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.process.fit_frequency import Lines, rational_starts, response_derivatives
+from bondloop.identify.process.frequency_fit import Lines, rational_starts, response_derivatives
 from bondloop.identify.tolerances import FASTEST_POLE, LEAST_PRODUCT, LINES, LINES_OF_STARTS, MOST_DELAYS
-from bondloop.transfer.held_input import dot, hold_late, orthonormal, project_out
+from bondloop.transfer import dot, hold_late, orthonormal, project_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.identify.process.structure import Structure
-    from bondloop.transfer.process import Process
+    from bondloop.identify.process.structure_selection import Structure
+    from bondloop.transfer import Process
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.data.ranges import POSITIVE
-from bondloop.display import brief, telling
-from bondloop.display.html import as_text
+from bondloop.display import as_text, brief, telling
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import minimise
-from bondloop.identify.matrix_response import MatrixResponse, checked_matrix, matrix_response
+from bondloop.identify.matrix_responses import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.policy import POLICY
-from bondloop.identify.process.fit_frequency import fit_response, lines_to_fit, response_derivatives
+from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit, response_derivatives
 from bondloop.identify.process.line_fit import RecordLines, last_above_noise, sampled, slowed
 from bondloop.identify.process.search import criterion, search
-from bondloop.identify.process.structure import Structure, structure
+from bondloop.identify.process.structure_selection import Structure, structure
 from bondloop.identify.tolerances import FASTEST_POLE, LINES_OF_MATRIX
-from bondloop.transfer.held_input import orthonormal, project_out
+from bondloop.transfer import orthonormal, project_out
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.identify.process.line_fit import LineFit
-    from bondloop.transfer.process import Process
+    from bondloop.transfer import Process
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
@@ -135,7 +134,7 @@ class MatrixFit:
         path
             Where to save it as well, ``"matrix.png"``; None: it is only returned.
         """
-        from bondloop.plots.process_fit import process_matrix
+        from bondloop.results.figures import process_matrix
 
         entries: list[list[tuple[Array, NDArray[np.complex128]]]] = []
         for i, row in enumerate(self.matrix):

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief
-from bondloop.display.html import notebook, paragraph, table
+from bondloop.display import brief, notebook, paragraph, table
 from bondloop.identify.confidence import covariance, estimates, freedom
-from bondloop.transfer.held_input import dot
+from bondloop.transfer import dot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.identify.confidence import Estimate, ResidualTests
     from bondloop.identify.least_squares import Minimum
-    from bondloop.identify.process.structure import Structure
-    from bondloop.transfer.process import Process
+    from bondloop.identify.process.structure_selection import Structure
+    from bondloop.transfer import Process
 
 
 __all__ = ["ProcessFit", "information"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.identify.process.line_fit import LineFit, RecordLines, fit_lines
 from bondloop.identify.process.process_fit import information
-from bondloop.identify.process.structure import Structure
+from bondloop.identify.process.structure_selection import Structure
 from bondloop.identify.tolerances import (
     HELPFUL,
     IDLE_ROUNDS,
@@ -31,7 +31,7 @@ from bondloop.identify.tolerances import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.identify.process.fit_frequency import Lines
+    from bondloop.identify.process.frequency_fit import Lines
 
     Array = NDArray[np.float64]
     Bounds = Callable[[Structure], tuple[Array, Array]]

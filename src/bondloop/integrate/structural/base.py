@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.data.described import Described
 from bondloop.display import brief
+from bondloop.engine.data import Described
+from bondloop.engine.ir import Assign, Const, Expr, Product, Step, Update, Var, as_expr, evaluate
+from bondloop.engine.passes import call_part, expect_statements
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.matrices import Array, Inverse, square
 from bondloop.integrate.tolerances import DENSE_ENTRIES
-from bondloop.program.block import call_part, expect_statements
-from bondloop.program.expr import Const, Expr, Var, as_expr, evaluate
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Product, Step, Update
-from bondloop.structures.dofs import dof_domain
+from bondloop.structures import dof_domain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -124,7 +122,7 @@ class Stepped:
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
+    >>> from bondloop.engine.ir.expr import Var
     >>> u, last = Var("u"), Var("u@last")
     >>> Stepped(states={last: 0.0}, starts={last: u - 0.01}).initial({u: 0.25})
     {<Var u@last>: 0.24}

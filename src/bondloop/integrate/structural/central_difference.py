@@ -24,7 +24,7 @@ from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 __all__ = ["CentralDifference"]
 

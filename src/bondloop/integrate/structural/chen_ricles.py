@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bondloop.engine.ir import ConstantMatrix, MatrixRow
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Estimating,
@@ -20,12 +21,11 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bondloop.program.expr import Expr, Var
+    from bondloop.engine.ir import Expr, Var
 
 __all__ = ["ChenRicles", "weighted_acceleration"]
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import ConstantMatrix, Expr, MatrixRow, Var
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Estimating,
@@ -28,13 +29,11 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse
-from bondloop.program.expr import Expr, Var
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bondloop.program.tick import Step
+    from bondloop.engine.ir import Step
 
 __all__ = ["HHTAlpha", "Iterations", "NewmarkImplicit", "weighted_forces"]
 

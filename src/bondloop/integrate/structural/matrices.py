@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bondloop.engine.ir import LEAST, Factored, SingularError, worth_factors
 from bondloop.errors import InputError
 from bondloop.integrate.tolerances import SINGULAR
-from bondloop.program.factored import LEAST, Factored, worth_factors
-from bondloop.program.solving import SingularError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.data.described import Parameter
+from bondloop.engine.data import Parameter
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -29,7 +29,7 @@ from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 __all__ = ["NewmarkExplicit"]
 

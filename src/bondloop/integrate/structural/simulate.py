@@ -8,21 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile import Runner
-from bondloop.data.ranges import number
 from bondloop.display import brief
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import number
+from bondloop.engine.ir import (
+    Channel,
+    Const,
+    Expr,
+    Factored,
+    Loop,
+    Op,
+    Product,
+    Repeat,
+    Role,
+    Step,
+    Tick,
+    Var,
+)
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, stepped_by
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.integrate.tolerances import DIVERGED
-from bondloop.program.expr import Const, Expr, Op, Var
-from bondloop.program.factored import Factored
-from bondloop.program.quantity import Role
-from bondloop.program.schedule import Loop
-from bondloop.program.signals.base import Signal
-from bondloop.program.sympy_bridge import from_sympy
-from bondloop.program.tick import Channel, Product, Repeat, Step, Tick
+from bondloop.signals import Signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -385,8 +394,8 @@ def work(steps: Iterable[Step]) -> Work:
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
-    >>> from bondloop.program.schedule import Assign
+    >>> from bondloop.engine.ir.expr import Var
+    >>> from bondloop.engine.ir.statement import Assign
     >>> work([Assign(Var("y"), 2 * Var("x") + 1)])
     Work(statements=1, multiplications=1)
     """

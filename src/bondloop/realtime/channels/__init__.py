@@ -7,9 +7,7 @@
 
 from __future__ import annotations
 
-from bondloop.realtime.channels.calibration import Calibration
-from bondloop.realtime.channels.channel import Channels, ControllerFault, LabChannel, Zeroing
-from bondloop.realtime.channels.packet import Packet, PacketField, PacketSide
+from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "Calibration",
@@ -21,3 +19,5 @@ __all__ = [
     "PacketSide",
     "Zeroing",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.ir import Channel, Const, Expr, Meaning, Role, Tick, Var, function
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Var, function
-from bondloop.program.quantity import Meaning, Role
-from bondloop.program.tick import Channel, Tick
 from bondloop.realtime.channels.packet import type_range
 from bondloop.realtime.channels.sheet import shown_number
 from bondloop.realtime.inactive import newest_measured
-from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.interruption import interrupts
 from bondloop.realtime.options import LoopOptions
 from bondloop.realtime.process import LoopProcess
 from bondloop.realtime.programs.build import LINKS, build_loop, drivers_for
-from bondloop.safety.causes import cause_words
+from bondloop.safety import cause_words
 from bondloop.units import si_unit
 
 if TYPE_CHECKING:

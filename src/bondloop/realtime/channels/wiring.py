@@ -7,16 +7,15 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bondloop.engine.ir import Channel, Var
 from bondloop.errors import FaultsError, InputError, nearest, one_or_all
-from bondloop.program.expr import Var
-from bondloop.program.tick import Channel
 from bondloop.realtime.channels.packet import ROLES, TYPES, PacketSide
 from bondloop.realtime.channels.sheet import factor_of, shown_number
 from bondloop.units import is_of_kind, si_unit
 
 if TYPE_CHECKING:
+    from bondloop.engine.ir import Tick
     from bondloop.hybrid import HybridTest
-    from bondloop.program.tick import Tick
     from bondloop.realtime.channels.channel import Channels, ControllerFault, LabChannel
 
 __all__ = ["Wiring", "channels_c", "faults_against", "refuse_misfits", "signal_units", "wire"]

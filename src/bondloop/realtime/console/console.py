@@ -21,9 +21,15 @@ from bondloop.realtime.telemetry.event_log import EventLog
 from bondloop.realtime.telemetry.ring import Ring, Status
 from bondloop.realtime.telemetry.segment import Segment, is_alive
 from bondloop.realtime.telemetry.snapshot import Event, ShownChannel, ShownParameter, Snapshot
-from bondloop.safety.causes import Cause, limit_name
-from bondloop.safety.channel_names import DISPLACEMENT_TARGET, FORCE_TARGET, LIMITS
-from bondloop.safety.switch import Starting, start_words
+from bondloop.safety import (
+    DISPLACEMENT_TARGET,
+    FORCE_TARGET,
+    LIMITS,
+    Cause,
+    Starting,
+    limit_name,
+    start_words,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bondloop.data.ranges import Range
 from bondloop.display import brief
+from bondloop.engine.data import Range
 from bondloop.errors import InputError, unknown_name
 from bondloop.realtime.stop_requests import Request, counts, name_bytes, request
 from bondloop.realtime.telemetry.protocol import BATCH, MAIL, MAIL_KEY, MAILS

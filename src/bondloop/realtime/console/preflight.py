@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine.ir import Role
 from bondloop.errors import InputError
-from bondloop.hybrid.run import shown
-from bondloop.program.quantity import Role
 from bondloop.realtime.policy import PreflightPolicy
+from bondloop.realtime.stop_requests import STATES
 from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.protocol import FLAGS, STATES
+from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.realtime.telemetry.ring import Ring
 from bondloop.realtime.telemetry.segment import read_words, write_words
+from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

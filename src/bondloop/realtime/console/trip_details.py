@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bondloop.engine.ir import Meaning, Role
 from bondloop.errors import InputError
-from bondloop.program.quantity import Meaning, Role
-from bondloop.safety.causes import Cause, limit_name
+from bondloop.safety import Cause, limit_name
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:

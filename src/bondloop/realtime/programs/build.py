@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bondloop.compile.c_writer import write_c_sized
-from bondloop.compile.toolchain import build_program, compiler
+from bondloop.engine.codegen import build_program, compiler, write_c_sized
 from bondloop.errors import CompileError, InputError
 from bondloop.realtime.channels.wiring import channels_c, wire
 from bondloop.realtime.programs.interface import Ends, computer_ends, interface_c, links_c, rig_ends
 from bondloop.realtime.telemetry.segment import need_linux
 
 if TYPE_CHECKING:
-    from bondloop.program.tick import Tick
-    from bondloop.realtime.channels import Channels
+    from bondloop.engine.ir import Tick
+    from bondloop.realtime.channels.channel import Channels
     from bondloop.safety import Interlock
 
 __all__ = [

@@ -9,16 +9,15 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from bondloop.compile.c_writer import write_c_sized
-from bondloop.compile.toolchain import LARGE_FLAGS, PROGRAM_FLAGS
+from bondloop.engine.codegen import LARGE_FLAGS, PROGRAM_FLAGS, write_c_sized
+from bondloop.engine.ir import calls
 from bondloop.errors import InputError
 from bondloop.fmu import described
-from bondloop.hybrid.rehearsal import steps_of
-from bondloop.program.tick import calls
 from bondloop.realtime.machine_limits import safe_position, start_rate, start_within
 from bondloop.realtime.programs.build import loop_sources, rig_sources
 from bondloop.realtime.programs.interface import command_names, measured_names
 from bondloop.realtime.programs.loop_programs import signal_table
+from bondloop.rehearsal import steps_of
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest

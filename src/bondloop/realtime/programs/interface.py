@@ -9,19 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bondloop.compile.plan import Plan
+from bondloop.engine.codegen import Plan
+from bondloop.engine.ir import Meaning, Role, Tunable, calls, channels_of
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.tunables import allowed
-from bondloop.program.quantity import Meaning, Role, channels_of
-from bondloop.program.tick import calls
-from bondloop.program.tunable import Tunable
-from bondloop.rigs.rig_tick import indexed
-from bondloop.safety.causes import Cause
-from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH, INTERLOCK, TRIP
+from bondloop.rehearsal import allowed
+from bondloop.rigs import indexed
+from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, INTERLOCK, TRIP, Cause
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Var
-    from bondloop.program.tick import Tick
+    from bondloop.engine.ir import Tick, Var
     from bondloop.safety import Interlock
 
 __all__ = [

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
-from bondloop.compile.cache import private
-from bondloop.compile.toolchain import cache_folder
+from bondloop.engine.codegen import cache_folder, private
 from bondloop.errors import InputError, unknown_name
 from bondloop.fmu import ForeignVariable, read_fmu
-from bondloop.program.signals.in_tick import now_and_next
 from bondloop.realtime.machine_limits import (
     safe_position,
     start_rate,
@@ -22,13 +20,14 @@ from bondloop.realtime.machine_limits import (
 )
 from bondloop.realtime.programs.build import C_FOLDER, build_loop, build_rig
 from bondloop.realtime.programs.interface import command_names, computer_ends, measured_names
+from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime.channels import Channels
+    from bondloop.realtime.channels.channel import Channels
 
 __all__ = ["fmu_driver", "loop_program", "rig_program", "signal_table"]
 

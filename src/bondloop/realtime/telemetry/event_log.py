@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.realtime.telemetry.protocol import EVENT, EVENT_KINDS, EVENTS, NOT_MAILED, REFUSALS, STATES
+from bondloop.realtime.stop_requests import STATES
+from bondloop.realtime.telemetry.protocol import EVENT, EVENT_KINDS, EVENTS, NOT_MAILED, REFUSALS
 from bondloop.realtime.telemetry.segment import Segment, fence
 from bondloop.realtime.telemetry.snapshot import Event
-from bondloop.safety.causes import cause_words
+from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

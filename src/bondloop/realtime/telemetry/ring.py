@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bondloop.display import brief
-from bondloop.program.quantity import Meaning
-from bondloop.realtime.telemetry.protocol import BINS, STATES, slot_type
+from bondloop.engine.ir import Meaning
+from bondloop.realtime.stop_requests import STATES
+from bondloop.realtime.telemetry.protocol import BINS, slot_type
 from bondloop.realtime.telemetry.segment import Segment, fence
 
 if TYPE_CHECKING:

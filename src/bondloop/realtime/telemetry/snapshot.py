@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bondloop.safety.causes import cause_words
+from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
     from bondloop.realtime.telemetry.ring import Histogram
@@ -23,7 +23,7 @@ class ShownChannel:
     name, unit
         As in the record.
     role, kind, quantity
-        What it is in the test, a word of `bondloop.program.quantity.Role`; and what it measures.
+        What it is in the test, a word of `bondloop.engine.ir.quantity.Role`; and what it measures.
     interface
         At which interface; None where at none.
     counterpart

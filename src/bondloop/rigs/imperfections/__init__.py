@@ -11,21 +11,10 @@ diverging run is seen.
 1.002
 """
 
-from bondloop.program.block import Applied, Context
-from bondloop.rigs.imperfections.base import Chain, Imperfection, chain, imperfection_from
-from bondloop.rigs.imperfections.dynamic import Backlash, LowPass, PureDelay, RateLimit
-from bondloop.rigs.imperfections.faults import Frozen, Infinite, Jump, NotANumber
-from bondloop.rigs.imperfections.static import (
-    Bias,
-    GainError,
-    Noise,
-    Nonlinearity,
-    Quantisation,
-    Saturation,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Applied", "Backlash", "Bias", "Chain", "Context", "Frozen", "GainError", "Imperfection", "Infinite",
-    "Jump", "LowPass", "Noise", "Nonlinearity", "NotANumber", "PureDelay", "Quantisation", "RateLimit",
-    "Saturation", "chain", "imperfection_from",
-]  # fmt: skip
+from bondloop.lazy_names import lazy_names
+
+__all__ = ["Applied", "Frozen", "Imperfection", "Infinite", "Jump", "NotANumber", "imperfection_from"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

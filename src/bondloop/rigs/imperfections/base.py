@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bondloop.data.described import Described, common_unit, stated_units
 from bondloop.display import brief
+from bondloop.engine.data import Described, common_unit, stated_units
+from bondloop.engine.passes import Applied, Context, applied_of
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, applied_of
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Expr
+    from bondloop.engine.ir import Expr
 
 __all__ = ["Chain", "Imperfection", "chain", "checked", "expect_unit", "imperfection_from", "in_turn"]
 

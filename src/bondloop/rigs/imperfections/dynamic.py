@@ -6,11 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bondloop.data.described import Parameter
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Expr, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Step, Update
+from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Delay, Expr, Step, Update, Var, select
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.rigs.imperfections.base import Imperfection
 from bondloop.units import multiplied
 
@@ -144,7 +142,7 @@ class LowPass(Imperfection):
 
     Examples
     --------
-    >>> from bondloop.program.expr import Var
+    >>> from bondloop.engine.ir.expr import Var
     >>> LowPass("10 Hz").apply(Var("x"), Context("rig.x", Var("n"), period=0.001)).states
     {<Var rig.x.low>: 0.0, <Var rig.x.low_input>: 0.0}
     """

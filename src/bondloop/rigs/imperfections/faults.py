@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bondloop.data.described import Parameter, number
+from bondloop.engine.data import Parameter, number
+from bondloop.engine.ir import Assign, Const, Expr, Op, Update, Var, select
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Const, Expr, Op, Var, select
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Update
 from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["Frozen", "Infinite", "Jump", "NotANumber"]
@@ -94,7 +92,7 @@ class Infinite(_Fault):
 
     Examples
     --------
-    >>> from bondloop.program import evaluate
+    >>> from bondloop.engine.ir import evaluate
     >>> x, n = Var("x"), Var("n")
     >>> shown = Infinite(at="1.5 s", until="2 s").apply(x, Context("rig.force", n, period=0.5)).value
     >>> [float(evaluate(shown, {x: 7.0, n: sample})) for sample in (2, 3, 4)]

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bondloop.data.described import Parameter, Whole, number, state_unit
+from bondloop.engine.data import Parameter, Whole, number, state_unit
+from bondloop.engine.ir import Const, Expr, as_expr, function, select
+from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context, named
-from bondloop.program.expr import Const, Expr, as_expr, function, select
 from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["Bias", "GainError", "Noise", "Nonlinearity", "Quantisation", "Saturation"]
@@ -96,7 +96,8 @@ class Nonlinearity(Imperfection):
 
     Examples
     --------
-    >>> from bondloop.program import Context, Var, evaluate
+    >>> from bondloop.engine.passes import Context
+    >>> from bondloop.engine.ir import Var, evaluate
     >>> x = Var("x")
     >>> shown = Nonlinearity(0.001, range="100 N").apply(x, Context("rig.force", Var("n"), period=1e-3)).value
     >>> [round(float(evaluate(shown, {x: force})), 3) for force in (0.0, 57.735, 100.0)]

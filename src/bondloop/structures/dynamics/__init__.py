@@ -1,7 +1,9 @@
 """Dynamics of structures: modes, responses over time and over frequency."""
 
-from bondloop.structures.dynamics.history import History, time_history
-from bondloop.structures.dynamics.modes import Modes, mac, modes
-from bondloop.structures.dynamics.response import frequency_response
+from __future__ import annotations
 
-__all__ = ["History", "Modes", "frequency_response", "mac", "modes", "time_history"]
+from bondloop.lazy_names import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.data.ranges import POSITIVE
 from bondloop.display import brief, telling
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.dynamics.mode_step import mode_step
-from bondloop.structures.dynamics.modes import Modes, modes
+from bondloop.structures.dynamics.modal_analysis import Modes, modes
+from bondloop.structures.dynamics.modal_step import mode_step
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import Force, courses
 from bondloop.structures.modal_damping import damping_of, damping_product, dynamic_solver

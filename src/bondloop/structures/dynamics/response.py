@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bondloop.data.ranges import si_array
+from bondloop.engine.data import si_array
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.dynamics.history import History, time_history
-from bondloop.structures.dynamics.modes import Modes, modes
+from bondloop.structures.dynamics.modal_analysis import Modes, modes
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import Place, pattern
 from bondloop.structures.modal_damping import dynamic_solver

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.structures.elements.bar import Bar
-from bondloop.structures.elements.base import DOFS, Element, Member
-from bondloop.structures.elements.beam import Beam
-from bondloop.structures.elements.beam_3d import Beam3D
-from bondloop.structures.elements.dashpot import Dashpot
-from bondloop.structures.elements.frame_2d import Frame2D
-from bondloop.structures.elements.frame_3d import Frame3D
-from bondloop.structures.elements.point_mass import PointMass
-from bondloop.structures.elements.spring import Spring
-from bondloop.structures.elements.timoshenko import Timoshenko
+from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "DOFS", "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Member", "PointMass",
-    "Spring", "Timoshenko",
-]  # fmt: skip
+__all__ = ["DOFS", "Member"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bondloop.data.described import Described
-from bondloop.data.hints import alias
+from bondloop.engine.data import Described, alias
 from bondloop.errors import InputError
 from bondloop.structures.tolerances import NO_STIFFNESS
 from bondloop.units import quantity

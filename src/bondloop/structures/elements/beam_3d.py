@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bondloop.data.ranges import number
+from bondloop.engine.data import number
 from bondloop.structures.elements.base import (
     DOFS,
     Array,

@@ -1,16 +1,9 @@
 """Structures as bond graphs and systems: in fields, as a network, by their modes; devices between them."""
 
-from bondloop.structures.forms.attached import attach, attach_bar
-from bondloop.structures.forms.modal_form import modal_form
-from bondloop.structures.forms.modal_system import modal_system
-from bondloop.structures.forms.structure_model import StructureModel, field_form, network_form
+from __future__ import annotations
 
-__all__ = [
-    "StructureModel",
-    "attach",
-    "attach_bar",
-    "field_form",
-    "modal_form",
-    "modal_system",
-    "network_form",
-]
+from bondloop.lazy_names import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import TF, C, Zero, bond
-from bondloop.bondgraph.graph import own_part
-from bondloop.data.ranges import POSITIVE
+from bondloop.bondgraph import Zero, bond, own_part
+from bondloop.bondgraph.elements import TF, C
 from bondloop.devices import LargeBar, OdeSpecimen
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bondloop.bondgraph.parts import Part, Terminal
+    from bondloop.bondgraph import Part, Terminal
     from bondloop.structures.elements.base import Number
     from bondloop.structures.forms.structure_model import StructureModel
     from bondloop.structures.structure import Structure

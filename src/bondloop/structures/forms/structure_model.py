@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
-from bondloop.bondgraph.domain import MIXED, ROTATION
-from bondloop.bondgraph.graph import own_part
-from bondloop.bondgraph.model import place
-from bondloop.bondgraph.parts import name_or_kind
-from bondloop.data.kinds import describable
+from bondloop.bondgraph import MIXED, ROTATION, Model, One, Zero, bond, name_or_kind, own_part, place
+from bondloop.bondgraph.elements import C, CField, I, IField, Input, MSe, R, RField, Se
+from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.ground import Footing, footing_of
@@ -28,7 +25,7 @@ from bondloop.units import is_of_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.parts import Part
+    from bondloop.bondgraph import Part
     from bondloop.devices import OdeSpecimen
     from bondloop.structures.matrices import Matrices, Sparse
 

@@ -1,6 +1,9 @@
 """Readers: matrices from files, and models that OpenSees runs."""
 
-from bondloop.structures.readers.matrix_files import read_matrices, write_matrices
-from bondloop.structures.readers.opensees import read_opensees
+from __future__ import annotations
 
-__all__ = ["read_matrices", "read_opensees", "write_matrices"]
+from bondloop.lazy_names import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

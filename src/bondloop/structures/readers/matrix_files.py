@@ -19,7 +19,7 @@ from bondloop.containers import (
     sparse_from_parts,
 )
 from bondloop.errors import InputError
-from bondloop.measurements.text_table import read_table
+from bondloop.readers import read_table
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.readers.matrix_market import read_matrix_market
 from bondloop.structures.tolerances import ASYMMETRY

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.data.ranges import number
+from bondloop.engine.data import number
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS, Number
 from bondloop.structures.matrices import Matrices

@@ -1,18 +1,9 @@
 """Reduction to fewer degrees of freedom, with its error over a band; coordinates of one's own."""
 
-from bondloop.structures.reduction.base import Reduced, ReductionError
-from bondloop.structures.reduction.coordinates import (
-    elongation,
-    in_coordinates,
-    member_coordinates,
-    motion_of,
-    strokes,
-)
-from bondloop.structures.reduction.craig_bampton import craig_bampton
-from bondloop.structures.reduction.guyan import guyan
-from bondloop.structures.reduction.modal import modal
+from __future__ import annotations
 
-__all__ = [
-    "Reduced", "ReductionError", "craig_bampton", "elongation", "guyan", "in_coordinates",
-    "member_coordinates", "modal", "motion_of", "strokes",
-]  # fmt: skip
+from bondloop.lazy_names import lazy_names
+
+__all__ = ["modal"]
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

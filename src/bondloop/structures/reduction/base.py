@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.kinds import origin_of
-from bondloop.data.ranges import number
 from bondloop.display import brief
+from bondloop.engine.data import number, origin_of
 from bondloop.errors import InputError
-from bondloop.structures.dynamics.modes import Modes, modes
+from bondloop.structures.dynamics.modal_analysis import Modes, modes
 from bondloop.structures.dynamics.response import frequency_response
 from bondloop.structures.ground import footing_of, keep_footing
 from bondloop.structures.loads import Place, pattern

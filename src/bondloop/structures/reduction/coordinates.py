@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.data.kinds import Kind, register
+from bondloop.engine.data import Kind, register
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.dofs import dof_domain, weight_of
 from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axes

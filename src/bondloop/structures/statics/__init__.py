@@ -1,6 +1,9 @@
 """Statics of structures: displacements under loads that stay, and the curve of a push."""
 
-from bondloop.structures.statics.pushover import Pushover, Yielding, pushover
-from bondloop.structures.statics.static import static
+from __future__ import annotations
 
-__all__ = ["Pushover", "Yielding", "pushover", "static"]
+from bondloop.lazy_names import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.graph import own_part
-from bondloop.devices.at_rest import AtRest
-from bondloop.devices.ode_specimen import OdeElement
+from bondloop.bondgraph import own_part
+from bondloop.devices import AtRest, OdeElement
 from bondloop.errors import InputError, SolveError
 from bondloop.structures.tolerances import FORCE_ROUNDING, NEGATIVE_PIVOT
 

@@ -1,0 +1,10 @@
+from bondloop.bondgraph.passes.causality import CausalGraph as CausalGraph
+from bondloop.bondgraph.passes.causality import assign as assign
+from bondloop.bondgraph.passes.compile import compiled as compiled
+from bondloop.bondgraph.passes.derivation import derive as derive
+from bondloop.bondgraph.passes.derivation import derive_equations as derive_equations
+from bondloop.bondgraph.passes.derivation import system_of as system_of
+from bondloop.bondgraph.passes.domains import domain_at as domain_at
+from bondloop.bondgraph.passes.equations import Derivation as Derivation
+from bondloop.bondgraph.passes.flat_graph import FlatGraph as FlatGraph
+from bondloop.bondgraph.passes.flat_graph import flatten as flatten

@@ -1,0 +1,149 @@
+"""The dry run of a linear test too large to be compiled for it: its one step, carried on.
+
+A compiler needs minutes for a tick of ten thousand coupled states. Where every statement is linear the step
+with its signals is the tick itself, but for noise, which it leaves out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.check.disturbance import Disturbance
+from bondloop.check.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
+from bondloop.rehearsal import steps_of
+from bondloop.rigs import indexed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.check.running_loop import RunningLoop
+    from bondloop.engine.analysis.spectrum import OneStep, Values
+
+__all__ = ["HEAVY", "linear_run"]
+
+HEAVY = 15_000
+"""Statements of a tick beyond which a compiler needs more than some seconds."""
+
+BLOCK = 2000
+"""Ticks whose outputs are kept before they are looked at."""
+
+
+SHIFT = 1e-5
+"""Size in m to which a knock is scaled: the answer of a linear loop is as large as the knock."""
+
+
+class _March:
+    """Carries a step on, delay lines included."""
+
+    def __init__(self, step: OneStep, at: Values) -> None:
+        self.step, self.at = step, at
+        self.x = np.zeros(len(step.states))
+        self.lines = np.zeros((max(step.step.delays, default=1), len(at.w)))
+        self.sources, self.delays = np.array(step.step.sources, int), np.array(step.step.delays, int)
+        self.k = 0
+        self.pushed = at.w[self.sources] - at.y if len(at.y) else at.y
+
+    def go(self, du: NDArray[np.float64], *, free: bool = False) -> NDArray[np.float64]:
+        """Do as many ticks as there are rows of probes; return the outputs.
+
+        Parameters
+        ----------
+        du
+            Probes less their values at the point, a row a tick.
+        free
+            Whether the motion is one about zero, not about the point of the step.
+        """
+        step, at, s = self.step, self.at, self.step.step
+        outputs = np.empty((len(du), len(step.outputs)))
+        drift = 0.0 if free else at.after - at.x
+        depth = len(self.lines)
+        for i, u in enumerate(du):
+            y = np.zeros(len(self.delays))
+            if len(y):
+                y = self.lines[(self.k - self.delays) % depth, self.sources]
+                if not free:
+                    y = y + np.where(self.k >= self.delays, self.pushed, 0.0)
+            outputs[i] = step.L @ self.x + step.M @ y + step.N @ u
+            if len(y):
+                self.lines[self.k % depth] = s.C @ self.x + s.E @ y + step.Q @ u
+            self.x = s.A @ self.x + s.B @ y + step.P @ u + drift
+            self.k += 1
+        return outputs if free else outputs + at.o
+
+
+def linear_run(loop: RunningLoop, seconds: float) -> DryRun:
+    """Return the dry run of a linear test by its one step.
+
+    Parameters
+    ----------
+    loop
+        The loop; its tick must be linear.
+    seconds
+        Length of the test.
+    """
+    test = loop.test
+    bounds = limits_of(test)
+    names = [n for word in ("desired", "actual") for n in indexed(f"{word}.velocity", loop.count)]
+    step = loop.at(more=[*bounds, *names])
+    steps = steps_of(seconds, test.period)
+    assert step.at is not None
+    length = window_length(steps)
+    place = {n: i for i, n in enumerate(step.outputs)}
+    desired, actual = ([place[n] for n in side] for side in (loop.desired, loop.actual))
+    velocities = [place[n] for n in names]
+    march = _March(step, step.at)
+    peaks = np.zeros(len(step.outputs))
+    windows = np.zeros((WINDOWS, loop.count))
+    sums = np.zeros((4, loop.count))
+    message, done = "", 0
+    while done < steps and not message:
+        n = min(BLOCK, steps - done)
+        times = np.asarray((done + np.arange(n)) * test.period, dtype=np.float64)
+        outputs = march.go(loop.signals(step, times) - step.at.u)
+        for name, bound in bounds.items():
+            over = np.flatnonzero(~(np.abs(outputs[:, place[name]]) <= bound))
+            if len(over) and not message:
+                outputs = outputs[: over[0] + 1]
+                message = f"'{name}' left its limit of {bound:.4g} at t = {times[over[0]]:.4g} s"
+        peaks = np.maximum(peaks, np.abs(outputs).max(axis=0))
+        which = np.minimum((done + np.arange(len(outputs))) // length, WINDOWS - 1)
+        np.maximum.at(windows, which, np.abs(outputs[:, actual]))
+        d, e = outputs[:, desired], outputs[:, desired] - outputs[:, actual]
+        sums += [d.sum(axis=0), (d * d).sum(axis=0), e.sum(axis=0), (e * e).sum(axis=0)]
+        done += len(outputs)
+    return DryRun(
+        seconds=done * test.period,
+        completed=not message,
+        message=message,
+        peaks=dict(zip(step.outputs, peaks.tolist(), strict=True)),
+        bounds=bounds,
+        windows=windows,
+        window=length * test.period,
+        error=relative_error(sums / max(done, 1), 0.0),
+        disturbances=() if message else _knocked(loop, step, steps, velocities, [*desired, *actual]),
+        backend="its one step, without noise",
+    )
+
+
+def _knocked(
+    loop: RunningLoop, step: OneStep, steps: int, velocities: list[int], displacements: list[int]
+) -> tuple[Disturbance, ...]:
+    """Return what becomes of a knock; a linear loop's answer is the same whenever it comes."""
+    push = loop.knock(step)
+    if not push:
+        return ()
+    assert step.at is not None
+    march = _March(step, step.at)
+    march.x = np.array([push.get(n, 0.0) for n in step.states])
+    length = window_length(steps)
+    peaks, shift = [], 0.0
+    for i in range(WINDOWS):
+        ticks = min(length, max(1, steps - i * length))
+        outputs = march.go(np.zeros((ticks, len(step.probes))), free=True)
+        peaks.append(float(np.abs(outputs[:, velocities]).max()))
+        if i < WINDOWS // 3:
+            shift = max(shift, float(np.abs(outputs[:, displacements]).max()))
+    scale = SHIFT / shift if shift > 0 else 1.0
+    return (Disturbance(0.0, shift * scale, np.array(peaks) * scale),)

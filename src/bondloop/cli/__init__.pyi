@@ -1,0 +1,2 @@
+from bondloop.cli import laboratory as laboratory
+from bondloop.cli.main import app as app

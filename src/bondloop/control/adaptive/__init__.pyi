@@ -1,0 +1,10 @@
+from bondloop.control.adaptive.adaptive_feedforward import AdaptiveFeedforward as AdaptiveFeedforward
+from bondloop.control.adaptive.adaptive_feedforward import AdaptiveModelBased as AdaptiveModelBased
+from bondloop.control.adaptive.adaptive_feedforward import AdaptiveTimeSeries as AdaptiveTimeSeries
+from bondloop.control.adaptive.adaptive_feedforward import ConditionalTimeSeries as ConditionalTimeSeries
+from bondloop.control.adaptive.adaptive_prediction import AdaptivePrediction as AdaptivePrediction
+from bondloop.control.adaptive.adaptive_remainder import AdaptiveRemainder as AdaptiveRemainder
+from bondloop.control.adaptive.mcs import MCS as MCS
+from bondloop.control.adaptive.mcs import DiscreteMCS as DiscreteMCS
+from bondloop.control.adaptive.recursive_fir import RecursiveFir as RecursiveFir
+from bondloop.control.adaptive.recursive_fir import TwoStageAdaptive as TwoStageAdaptive

@@ -1,0 +1,10 @@
+from bondloop.control.feedforward.coupled_inverse import AdaptiveCoupledInverse as AdaptiveCoupledInverse
+from bondloop.control.feedforward.coupled_inverse import CoupledInverse as CoupledInverse
+from bondloop.control.feedforward.direct import Direct as Direct
+from bondloop.control.feedforward.inverse_model import InverseModel as InverseModel
+from bondloop.control.feedforward.inverse_model import expect_process as expect_process
+from bondloop.control.feedforward.inverse_model import inverse_series as inverse_series
+from bondloop.control.feedforward.inverse_model import shifted as shifted
+from bondloop.control.feedforward.lead_compensation import LeadCompensation as LeadCompensation
+from bondloop.control.feedforward.load_feedforward import LoadFeedforward as LoadFeedforward
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction as PolynomialPrediction

@@ -1,0 +1,16 @@
+from bondloop.display.figure import Bundle as Bundle
+from bondloop.display.figure import Figure as Figure
+from bondloop.display.figure import save as save
+from bondloop.display.html import as_text as as_text
+from bondloop.display.html import folded as folded
+from bondloop.display.html import listed as listed
+from bondloop.display.html import notebook as notebook
+from bondloop.display.html import paragraph as paragraph
+from bondloop.display.html import picture as picture
+from bondloop.display.html import preformatted as preformatted
+from bondloop.display.html import section as section
+from bondloop.display.html import table as table
+from bondloop.display.progress import at_work as at_work
+from bondloop.display.progress import silent as silent
+from bondloop.display.progress import telling as telling
+from bondloop.display.short_repr import brief as brief

@@ -1,0 +1,14 @@
+from bondloop.engine.analysis import simulation as simulation
+from bondloop.engine.analysis import spectrum as spectrum
+from bondloop.engine.analysis.equation_text import Equations as Equations
+from bondloop.engine.analysis.equation_text import equations as equations
+from bondloop.engine.analysis.one_mode import linearise as linearise
+from bondloop.engine.analysis.one_mode import local_space as local_space
+from bondloop.engine.analysis.positive_real import PositiveRealness as PositiveRealness
+from bondloop.engine.analysis.positive_real import positive_realness as positive_realness
+from bondloop.engine.analysis.steady import SteadyState as SteadyState
+from bondloop.engine.analysis.steady import steady_state as steady_state
+from bondloop.engine.analysis.symbolic import Symbolic as Symbolic
+from bondloop.engine.analysis.system_notes import notes as notes
+from bondloop.engine.analysis.zero_dynamics_analysis import ZeroDynamics as ZeroDynamics
+from bondloop.engine.analysis.zero_dynamics_analysis import zero_dynamics as zero_dynamics

@@ -1,0 +1,601 @@
+"""A tick for many tests at once, in C: one test in each lane of a vector, packs of tests one after the other.
+
+The statements are those of one test. What is the same for all tests (the time, tables of excitation,
+parameters that are not varied) is computed once for a pack; a statement whose course depends on its numbers
+(a loop that is not linear, a search for modes) is executed for one lane after the other, by the lines of one
+test. Each lane's numbers are those of the test alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bondloop.engine.codegen import policy
+from bondloop.engine.codegen.c_body import CBody
+from bondloop.engine.codegen.c_helpers import helpers
+from bondloop.engine.codegen.c_text import REFUSAL, CText
+from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
+from bondloop.engine.ir import (
+    COMPARISONS,
+    LOGIC,
+    Assign,
+    Binding,
+    Call,
+    Delay,
+    Loop,
+    Op,
+    Product,
+    Var,
+    delays,
+    every,
+    is_comparison,
+    loops,
+    statements,
+    variables,
+)
+from bondloop.errors import CompileError
+
+if TYPE_CHECKING:
+    from bondloop.engine.ir import Expr, Step, Tick, Var
+
+__all__ = ["lane_obstacle", "write_lanes"]
+
+
+def lane_obstacle(tick: Tick) -> str:
+    """Return why the tests of a tick cannot run side by side; "" if they can."""
+    if statements(tick.steps) > policy.POLICY.side_by_side:
+        return f"it has more than {policy.POLICY.side_by_side} statements"
+    for step in every(tick.steps):
+        if step.sought and delays(step.inner):
+            return "a delay line stands in a search for modes"
+    return ""
+
+
+def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
+    """Write a tick for packs of tests as a C source file; it exports ``NAME_batch``.
+
+    Parameters
+    ----------
+    tick
+        What to write; the values of parameters that are not varied are literals.
+    varied
+        Parameters that differ from test to test, in their order in memory.
+    width
+        Tests in a pack.
+    """
+    plan = Plan(tick)
+    body = LaneBody(plan, varied, width)
+    lines = body.write()
+    name, n = tick.name, len(tick.channels)
+    words = {
+        "N_SCALARS": plan.scalars, "N_LINES": plan.size - plan.scalars, "N_STATE": plan.size,
+        "N_VARIED": len(varied),
+        "N_INPUTS": len(tick.inputs), "N_CHANNELS": n, "N_ROW": max(1, n), "WIDTH": width,
+        "OUTSIDE": _outside(plan), "BEYOND": BEYOND, "NOT_A_NUMBER": NOT_A_NUMBER,
+    }  # fmt: skip
+    lanes = LANE_RUN
+    for word, value in words.items():
+        lanes = lanes.replace(f"@{word}@", str(value))
+    structures = _structure("NAME_state", "NAME_wide", plan.scalar_names)
+    structures += _structure("NAME_varied", "NAME_wide", plan.names.all(varied))
+    structures += _structure(
+        "NAME_lines", "NAME_wide", [f"{line.name}[{line.delay.length}]" for line in plan.lines]
+    )
+    tick_text = (
+        "static inline __attribute__((always_inline)) void NAME_tick(NAME_state *s, NAME_lines *lines, "
+        "const NAME_varied *p,\n    const double *in, double t, double k, NAME_wide *channels, "
+        "int *status)\n{\n"
+        "    (void)s, (void)lines, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;\n"
+        + "".join(f"    {line}\n" for line in lines)
+        + "}\n"
+    )
+    used = body.text.used | body.alone.text.used
+    parts = [
+        f"/* {name}: {width} tests side by side. Written by bondloop; changes here are lost. */\n",
+        "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n",
+        REFUSAL,
+        LANE_TYPES.replace("@WIDTH@", str(width)),
+        LOOP_CODES,
+        structures,
+        _structure("NAME_alone", "double", plan.scalar_names) if body.functions else "",
+        *body.tables,
+        helpers(used, name),
+        _calls(body.text.lane_calls, body.text),
+        *(SOLVERS[n] for n in sorted(body.solvers)),
+        *body.functions,
+        tick_text,
+        lanes,
+    ]
+    return "\n".join(part for part in parts if part).replace("NAME_", f"{name}_")
+
+
+def _structure(name: str, kind: str, members: Sequence[str]) -> str:
+    rows = "".join(f"    {kind} {member};\n" for member in members or ["nothing"])
+    return f"typedef struct {{\n{rows}}} {name};\n\n"
+
+
+def _calls(calls: dict[str, int], text: CText) -> str:
+    """Return the functions over lanes: a few written out, the others one lane after the other."""
+    parts = []
+    for function, count in sorted(calls.items()):
+        if function in CALLS:
+            parts.append(CALLS[function])
+            continue
+        names = ("x", "y", "z")[:count]
+        given = ", ".join(f"NAME_wide {n}" for n in names)
+        parts.append(f"static inline NAME_wide NAME_lanes_{function}({given})\n{{\n    NAME_wide value;\n")
+        if function.startswith("power"):
+            parts[-1] += f"    value = {'*'.join(['x'] * int(function[5:]))};\n"
+        else:
+            single = f"{text.function(function)}({', '.join(f'{n}[lane]' for n in names)})"
+            parts[-1] += (
+                f"    for (int lane = 0; lane < NAME_WIDTH; ++lane)\n        value[lane] = {single};\n"
+            )
+        parts[-1] += "    return value;\n}\n"
+    return "\n".join(parts)
+
+
+def _outside(plan: Plan) -> str:
+    """Return the lines that find the channels beyond their bounds, or not a number."""
+    rows = []
+    for i, channel in enumerate(plan.tick.channels):
+        bound = plan.bound(channel.name)
+        inside = f"row[{i}] == row[{i}]" if bound is None else f"NAME_lanes_size(row[{i}]) <= {bound!r}"
+        rows.append(f"    LOOK({i}, (NAME_mask)({inside}))")
+    return "\n".join(rows)
+
+
+class LaneBody(CBody):
+    """Writes the statements of a pack of tests."""
+
+    kind = "NAME_wide"
+    text: LaneText
+
+    def __init__(self, plan: Plan, varied: Sequence[Var], width: int) -> None:
+        self._wide = wide_variables(plan.tick, varied)
+        super().__init__(plan)
+        self._groups = None
+        self.alone = CBody(plan, self.tables)
+        self.alone._groups = None
+        self.width = width
+        self.functions: list[str] = []
+        self.solvers: set[int] = set()
+        self._fix(varied)
+
+    def _writer(self) -> LaneText:
+        return LaneText(self._place, prefix=self.prefix, is_wide=lambda v: v in self._wide)
+
+    def kind_of(self, v: Var) -> str:
+        """Return the type of a variable: wide, or one double for all tests."""
+        return self.kind if v in self._wide else "double"
+
+    def _assigned(self, assigns: Sequence[Assign]) -> list[str]:
+        # A product that is written out has variables of its own.
+        self._wide |= {a.target for a in assigns if self.text.wide(a.expr)}
+        return super()._assigned(assigns)
+
+    def _position(self, line: Line) -> str:
+        return f"s->{line.at}[0]"
+
+    def _step(self, step: Step) -> list[str]:
+        if step.sought or (isinstance(step, Loop) and not step.linear):
+            return self._alone(step)
+        return super()._step(step)
+
+    def _alone(self, step: Step) -> list[str]:
+        """Execute a statement for one lane after the other, by the lines of one test in a function."""
+        plan, inside = self.plan, list(every([step]))
+        written = {v: 0 for s in inside for v in s.writes}
+        read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
+        given = [v for v in read if v not in plan.states]
+        seen = self._read_after(step)
+        results = [v for v in written if v not in plan.states and v in seen]
+        own = [*plan.names.all([v for v in plan.states if v in written or v in read]), *self._warm(inside)]
+        local = [v for v in written if v in self._hoisted]
+        function = self._function_of_one(step, given, local, results, own)
+        declared = [f"NAME_wide {plan.names(v)};" for v in results if v not in local]
+        inputs = [self._lane(v) for v in given] + [f"s->{name}[lane]" for name in own]
+        outputs = [f"{self._place(v)}[lane]" for v in results] + [f"s->{name}[lane]" for name in own]
+        return [
+            *declared,
+            f"for (int lane = 0; lane < {self.width}; ++lane) {{",
+            f"    const double given[{max(1, len(inputs))}] = {{{', '.join(inputs) or '0.0'}}};",
+            f"    double result[{max(1, len(outputs))}];",
+            f"    {function}(given, result, status + lane);",
+            *(f"    {place} = result[{i}];" for i, place in enumerate(outputs)),
+            "}",
+        ]
+
+    def _read_after(self, step: Step) -> set[Var]:
+        """Return the variables of a statement that others may read."""
+        return self._hoisted | (self.plan.read_outside(step) if isinstance(step, Loop) else set())
+
+    def _warm(self, inside: Sequence[Step]) -> list[str]:
+        """Return the places of the last tears of loops, and of what was left over of them."""
+        plan = self.plan
+        last = [n for s in loops(inside) if not s.linear for n in plan.warm_start(s).names]
+        return [*last, *([plan.left_over] if last and plan.left_over else [])]
+
+    def _function_of_one(
+        self,
+        step: Step,
+        given: Sequence[Var],
+        local: Sequence[Var],
+        results: Sequence[Var],
+        own: Sequence[str],
+    ) -> str:
+        """Write a function that executes a statement for one test; return its name.
+
+        It gets the values of ``given`` and then those of its ``own`` places in the state, and returns those
+        of ``results`` and then of its own places.
+        """
+        names, alone = self.plan.names, self.alone
+        function = f"NAME_alone_{len(self.functions) + 1}"
+        alone._places |= {v: names(v) for v in self.plan.parameters}
+        lines = [f"const double {names(v)} = given[{i}];" for i, v in enumerate(given)]
+        lines += [f"double {names(v)} = 0.0;" for v in local]
+        lines += [f"s->{name} = given[{len(given) + i}];" for i, name in enumerate(own)]
+        lines += alone._step(step)
+        lines += [f"result[{i}] = {names(v)};" for i, v in enumerate(results)]
+        lines += [f"result[{len(results) + i}] = s->{name};" for i, name in enumerate(own)]
+        self.functions.append(
+            f"static void {function}(const double *given, double *result, int *status)\n{{\n"
+            "    NAME_alone one, *const s = &one;\n    (void)s, (void)given, (void)result, (void)status;\n"
+            + "".join(f"    {line}\n" for line in lines)
+            + "}\n"
+        )
+        return function
+
+    def _lane(self, v: Var) -> str:
+        return f"{self._place(v)}[lane]" if v in self._wide else self._place(v)
+
+    def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
+        size = min(n, 3)
+        self.solvers.add(size)
+        self.text.used |= {"solve"} if size == 3 else set()
+        if n == 1:
+            return [f"const NAME_wide change = NAME_lanes_solve1({matrix[0]}, {right[0]}, status);"], [
+                "change"
+            ]
+        solve = [
+            f"NAME_wide change[{n}] = {{{', '.join(right)}}};",
+            f"NAME_wide matrix[{n * n}] = {{{', '.join(matrix)}}};",
+        ]
+        if n == 2:
+            solve.append("NAME_lanes_solve2(matrix, change, status);")
+        else:
+            solve += [
+                f"double work[{n * n}], one[{n}];",
+                f"NAME_lanes_solve({n}, matrix, change, work, one, status);",
+            ]
+        return solve, [f"change[{i}]" for i in range(n)]
+
+
+# Expressions in C over several tests at once, one in each lane of a vector.
+
+
+@dataclass
+class LaneText(CText):
+    """Expressions whose variables are wide (a value for each test) or the same for all tests.
+
+    Arithmetic is written as for one test: C's vector types widen what is the same for all. Both sides of a
+    choice are computed, then blended.
+
+    Attributes
+    ----------
+    is_wide
+        Whether a variable has a value for each test.
+    lane_calls
+        Functions that are called with wide arguments, and with how many.
+
+    Examples
+    --------
+    >>> from bondloop.engine.ir.expr import Var, select
+    >>> x, t = Var("x"), Var("t")
+    >>> text = LaneText(lambda v: v.name, prefix="demo", is_wide=lambda v: v is x)
+    >>> text(2 * x + t), text(select(x > t, x, 1))
+    ('2.0*x + t', 'demo_choose((demo_mask)(x > t), x, demo_all(1.0))')
+    """
+
+    is_wide: Callable[[Var], bool] = lambda _: True
+    lane_calls: dict[str, int] = field(default_factory=dict)
+
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call):
+            raise CompileError(
+                f"{op.function.__qualname__} is a program that runs in one test at a time, and not in a batch"
+            )
+        return super()._outside(op)
+
+    def wide(self, expr: Expr) -> bool:
+        """Whether an expression has a value for each test."""
+        return any(self.is_wide(v) for v in variables(expr))
+
+    def full(self, expr: Expr) -> str:
+        """Return an expression as a wide value."""
+        return self(expr) if self.wide(expr) else f"{self.prefix}_all({self(expr)})"
+
+    def number(self, value: float) -> str:
+        """Return a number; the infinite ones of ``math.h`` are too narrow for a vector."""
+        text = super().number(value)
+        return text if text[-1].isdigit() else f"(double){text}"
+
+    def condition(self, expr: Expr) -> str:
+        """Return the truth of an expression: a mask where it is wide."""
+        if not self.wide(expr):
+            return super().condition(expr)
+        if isinstance(expr, Op) and expr.name in LOGIC:
+            masks = [self._mask(a) for a in expr.args]
+            return f"(~{masks[0]})" if expr.name == "not" else f"({self._joint(expr.name).join(masks)})"
+        if isinstance(expr, Op) and expr.name in COMPARISONS:
+            a, b = (self(a) for a in expr.args)
+            return f"({self.prefix}_mask)({a} {COMPARISONS[expr.name]} {b})"
+        return f"({self.prefix}_mask)({self(expr)} != 0.0)"
+
+    @staticmethod
+    def _joint(name: str) -> str:
+        return " & " if name == "and" else " | "
+
+    def _mask(self, expr: Expr) -> str:
+        return self.condition(expr) if self.wide(expr) else f"{self.prefix}_same({self.condition(expr)})"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        if self.wide(test):
+            return f"{self.prefix}_choose({self.condition(test)}, {self.full(yes)}, {self.full(no)})"
+        if self.wide(yes) or self.wide(no):
+            return f"({self.condition(test)} ? {self.full(yes)} : {self.full(no)})"
+        return super()._select(expr)
+
+    def _write(self, expr: Expr) -> tuple[str, Binding]:
+        truth = is_comparison(expr)
+        if truth and self.wide(expr):
+            one, zero = (f"{self.prefix}_all({x})" for x in ("1.0", "0.0"))
+            return f"{self.prefix}_choose({self.condition(expr)}, {one}, {zero})", Binding.ATOM
+        return super()._write(expr)
+
+    def _call(self, function: str, *args: Expr) -> str:
+        if not any(self.wide(a) for a in args):
+            return super()._call(function, *args)
+        self.used.add(function)
+        self.lane_calls[function] = len(args)
+        return f"{self.prefix}_lanes_{function}({', '.join(self.full(a) for a in args)})"
+
+
+# What generated C over lanes needs besides its statements.
+
+
+LOOP_CODES = (
+    f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, "
+    f"NAME_UNSETTLED = {UNSETTLED} }};\n"
+)
+
+LANE_TYPES = """\
+#define NAME_WIDTH @WIDTH@
+/* A value of each test of a pack; as aligned as a double, so that a pack may lie anywhere. */
+typedef double NAME_wide __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
+typedef int64_t NAME_mask __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
+
+/* x - 0 is x, a negative zero and NaN included. */
+static inline NAME_wide NAME_all(double x)
+{
+    return x - (NAME_wide){0.0};
+}
+
+static inline NAME_mask NAME_same(int truth)
+{
+    return -(int64_t)(truth != 0) - (NAME_mask){0};
+}
+
+static inline NAME_wide NAME_choose(NAME_mask test, NAME_wide yes, NAME_wide no)
+{
+    return (NAME_wide)(((NAME_mask)yes & test) | ((NAME_mask)no & ~test));
+}
+
+static inline NAME_wide NAME_lanes_size(NAME_wide x)
+{
+    return (NAME_wide)((NAME_mask)x & NAME_same(1) & INT64_MAX);
+}
+
+static inline int NAME_any(NAME_mask test)
+{
+    int64_t any = 0;
+    for (int lane = 0; lane < NAME_WIDTH; ++lane)
+        any |= test[lane];
+    return any != 0;
+}
+"""
+
+CALLS = {
+    "fabs": """
+static inline NAME_wide NAME_lanes_fabs(NAME_wide x)
+{
+    return NAME_lanes_size(x);
+}
+""",
+    "sign": """
+static inline NAME_wide NAME_lanes_sign(NAME_wide x)
+{
+    const NAME_wide one = NAME_all(1.0), zero = NAME_all(0.0);
+    return NAME_choose((NAME_mask)(x > 0.0), one, zero) - NAME_choose((NAME_mask)(x < 0.0), one, zero);
+}
+""",
+    "fmin": """
+static inline NAME_wide NAME_lanes_fmin(NAME_wide x, NAME_wide y)
+{
+    return NAME_choose((NAME_mask)(x < y) | (NAME_mask)(y != y), x, y);
+}
+""",
+    "fmax": """
+static inline NAME_wide NAME_lanes_fmax(NAME_wide x, NAME_wide y)
+{
+    return NAME_choose((NAME_mask)(x > y) | (NAME_mask)(y != y), x, y);
+}
+""",
+}
+"""Functions of wide arguments that need no loop over the lanes."""
+
+SOLVERS = {
+    1: """
+static inline NAME_wide NAME_lanes_solve1(NAME_wide a, NAME_wide b, int *status)
+{
+    const NAME_mask singular = (NAME_mask)(a == 0.0);
+    if (NAME_any(singular))
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
+    return NAME_choose(singular, NAME_all(NAN), b/a);
+}
+""",
+    2: """
+static inline void NAME_lanes_solve2(NAME_wide *a, NAME_wide *b, int *status)
+{
+    const NAME_mask lower = (NAME_mask)(NAME_lanes_size(a[2]) > NAME_lanes_size(a[0]));
+    const NAME_wide p = NAME_choose(lower, a[2], a[0]), q = NAME_choose(lower, a[3], a[1]);
+    const NAME_wide r = NAME_choose(lower, a[0], a[2]), w = NAME_choose(lower, a[1], a[3]);
+    const NAME_wide u = NAME_choose(lower, b[1], b[0]), v = NAME_choose(lower, b[0], b[1]);
+    const NAME_wide ratio = r/p;
+    const NAME_wide pivot = w - ratio*q;
+    const NAME_mask singular = (NAME_mask)(p == 0.0) | (NAME_mask)(pivot == 0.0);
+    if (NAME_any(singular))
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
+    const NAME_wide second = (v - ratio*u)/pivot;
+    b[0] = NAME_choose(singular, NAME_all(NAN), (u - q*second)/p);
+    b[1] = NAME_choose(singular, NAME_all(NAN), second);
+}
+""",
+    3: """
+/* n linear equations: which row comes next is another one in every lane. */
+static void NAME_lanes_solve(int n, const NAME_wide *a, NAME_wide *b, double *work, double *one, int *status)
+{
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        for (int i = 0; i < n*n; ++i)
+            work[i] = a[i][lane];
+        for (int i = 0; i < n; ++i)
+            one[i] = b[i][lane];
+        NAME_solve(n, work, one, status + lane);
+        for (int i = 0; i < n; ++i)
+            b[i][lane] = one[i];
+    }
+}
+""",
+}
+
+LANE_RUN = """\
+/* Runs one pack; a test that stops is put away as it is then, the others go on as if it were not there. */
+static void NAME_pack(long steps, long first, double period, const double *inputs, double *const *state,
+    const double *const *varied, double *work, long *const *ends)
+{
+    NAME_state s;
+    NAME_varied p;
+    NAME_lines *const lines = (NAME_lines *)work;
+    NAME_wide *const wide = (NAME_wide *)&s, *const given = (NAME_wide *)&p, *const line = (NAME_wide *)work;
+    (void)given, (void)line, (void)varied;
+    NAME_mask living = NAME_same(1);
+    int status[NAME_WIDTH] = {0};
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        for (int j = 0; j < @N_SCALARS@; ++j)
+            wide[j][lane] = state[lane][j];
+        for (int j = 0; j < @N_LINES@; ++j)
+            line[j][lane] = state[lane][@N_SCALARS@ + j];
+        for (int j = 0; j < @N_VARIED@; ++j)
+            given[j][lane] = varied[lane][j];
+        ends[lane][0] = 0;
+        ends[lane][1] = ends[lane][2] = -1;
+    }
+    for (long i = 0; i < steps; ++i) {
+        const double k = (double)(first + i);
+        NAME_wide row[@N_ROW@];
+        NAME_tick(&s, lines, &p, inputs, k*period, k, row, status);
+        inputs += @N_INPUTS@;
+        NAME_mask good = NAME_same(1);
+#define LOOK(number, inside) good &= inside;
+@OUTSIDE@
+#undef LOOK
+        int stops = NAME_any(living & ~good);
+        for (int lane = 0; lane < NAME_WIDTH; ++lane)
+            stops |= status[lane];
+        if (!stops)
+            continue;
+        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+            long channel = -1;
+            if (!living[lane])
+                continue;
+#define LOOK(number, inside) if (channel < 0 && !(inside)[lane]) channel = number;
+@OUTSIDE@
+#undef LOOK
+            if (channel < 0 && !status[lane])
+                continue;
+            if (channel >= 0)
+                status[lane] |= row[channel][lane] != row[channel][lane] ? @NOT_A_NUMBER@ : @BEYOND@;
+            ends[lane][0] = status[lane];
+            ends[lane][1] = first + i;
+            ends[lane][2] = channel;
+            for (int j = 0; j < @N_SCALARS@; ++j)
+                state[lane][j] = wide[j][lane];
+            for (int j = 0; j < @N_LINES@; ++j)
+                state[lane][@N_SCALARS@ + j] = line[j][lane];
+            living[lane] = 0;
+        }
+        memset(status, 0, sizeof status);
+        if (!NAME_any(living))
+            return;
+    }
+    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+        if (!living[lane])
+            continue;
+        for (int j = 0; j < @N_SCALARS@; ++j)
+            state[lane][j] = wide[j][lane];
+        for (int j = 0; j < @N_LINES@; ++j)
+            state[lane][@N_SCALARS@ + j] = line[j][lane];
+    }
+}
+
+/* Runs tests; of the last pack, lanes that are left over repeat the last test into memory of their own. */
+__attribute__((visibility("default"))) void NAME_batch(long tests, long steps, long first, double period,
+    const double *inputs, double *state, const double *varied, double *work, long *ends)
+{
+    double *const spare = work + @N_LINES@*NAME_WIDTH;
+    long unused[3];
+    for (long at = 0; at < tests; at += NAME_WIDTH) {
+        double *states[NAME_WIDTH];
+        const double *values[NAME_WIDTH];
+        long *end[NAME_WIDTH];
+        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
+            const long test = at + lane < tests ? at + lane : tests - 1;
+            states[lane] = state + test*@N_STATE@;
+            values[lane] = varied + test*@N_VARIED@;
+            end[lane] = ends + test*3;
+            if (at + lane >= tests) {
+                if (at + lane == tests || lane == 0)
+                    memcpy(spare, states[lane], @N_STATE@*sizeof(double));
+                states[lane] = spare;
+                end[lane] = unused;
+            }
+        }
+        NAME_pack(steps, first, period, inputs, states, values, work, end);
+    }
+}
+"""
+
+
+# Which variables of a tick differ from test to test.
+
+
+def wide_variables(tick: Tick, varied: Iterable[Var]) -> set[Var]:
+    """Return the variables that have a value for each test."""
+    wide = {*tick.states, *varied}
+    while True:
+        before = len(wide)
+        for step in every(tick.steps):
+            if isinstance(step, Assign):
+                if not wide.isdisjoint(variables(step.expr)):
+                    wide.add(step.target)
+            elif isinstance(step, (Loop, Product, Delay)):
+                wide |= set(step.writes)
+            elif step.sought:
+                wide |= {v for s in every([step]) for v in s.writes}
+        if len(wide) == before:
+            return wide

@@ -1,0 +1,195 @@
+"""A scheduled program as a Python function: the reference reading of the list of assignments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from bondloop.engine.ir.expr import FUNCTIONS, Expr, Var, evaluate
+from bondloop.engine.ir.expression_text import PythonText, linear_lines, loop_functions, total
+from bondloop.engine.ir.factored import SingularError, solve_small
+from bondloop.engine.ir.loop_terms import implicit
+from bondloop.engine.ir.matrix_rows import gathered
+from bondloop.engine.ir.newton_iteration import LoopFunctions, Solution, newton, worst
+from bondloop.engine.ir.statement import Assign, Loop, Statement
+from bondloop.errors import SolveError
+
+__all__ = ["Memory", "evaluator", "singular_loop", "unsolved"]
+
+Memory = dict[int, list[float]]
+"""The last tears of each loop of a program, by its number."""
+
+
+def evaluator(
+    statements: Sequence[Statement],
+    arguments: Sequence[Sequence[Var]],
+    results: Sequence[Expr],
+) -> Callable[..., list[float]]:
+    """Write a program as Python and return it as a function.
+
+    Parameters
+    ----------
+    statements
+        The program, in order.
+    arguments
+        One group of variables per argument of the function; each argument is a sequence of floats.
+    results
+        What the function returns, as a list.
+
+    Returns
+    -------
+    function
+        Called with the arguments, and perhaps with a ``memory``: loops that are not linear then start from
+        what it holds, and leave their tears in it. Without one they start from zero: equal arguments, equal
+        results.
+    """
+    names: dict[Var, str] = {}
+
+    def name(var: Var) -> str:
+        text = names.get(var)
+        if text is None:
+            text = names[var] = f"v{len(names)}"
+        return text
+
+    text = PythonText(name, largest_power=1)
+    lines = [f"def program({', '.join(f'a{i}' for i in range(len(arguments)))}, memory):"]
+    for i, group in enumerate(arguments):
+        if group:
+            lines.append(f"    ({', '.join(name(v) for v in group)},) = a{i}")
+    products: dict[str, object] = {}
+    for number, statement in enumerate(gathered(statements)):
+        if isinstance(statement, Assign):
+            lines.append(f"    {text.assign(statement)}")
+        elif isinstance(statement, Loop):
+            lines += _loop_lines(statement, text, number)
+        else:
+            rows, product = statement
+            times = f"_times{len(products)}"
+            products[times] = product.matrix.times
+            vector = ", ".join(map(text, product.args))
+            lines.append(f"    _p = {times}(({vector},))")
+            lines += [f"    {name(r.target)} = _p[{r.expr.index}]" for r in rows]  # type: ignore[attr-defined]
+    lines.append(f"    return [{', '.join(map(text, results))}]")
+    scope: dict[str, object] = {
+        **FUNCTIONS,
+        "pow": math.pow,
+        "total": total,
+        "inf": math.inf,
+        "nan": math.nan,
+        "_solve": _solve,
+        "_solve1": _solve1,
+        "_divide": _divide,
+        "_newton": _newton,
+        "LoopFunctions": LoopFunctions,
+        **products,
+    }
+    exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)  # noqa: S102 - our own text
+    function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]
+
+    def guarded(*values: Sequence[float], memory: Memory | None = None) -> list[float]:
+        try:
+            return function(*values, memory)
+        except (ZeroDivisionError, ValueError, OverflowError) as error:
+            raise SolveError(_culprit(statements, arguments, values, error)) from error
+
+    return guarded
+
+
+def _loop_lines(loop: Loop, text: PythonText, number: int) -> list[str]:
+    tears, who = [text.name(t) for t in loop.tears], repr(tuple(t.name for t in loop.tears))
+    if loop.linear:
+        own = implicit(loop)[0] is not None  # one law: its slope has a unit, and is no difference from one
+        how = "_divide" if own else "_solve1" if len(tears) == 1 else "_solve"
+        lines = linear_lines(loop, text, how, who)
+    else:
+        lines = loop_functions(loop, text)
+        solved = f"_newton(functions_, {loop.iterations}, {who}, memory, {number})"
+        lines.append(f"[{', '.join(tears)}] = {solved}")
+        lines += map(text.assign, loop.body)
+    return [f"    {line}" for line in lines]
+
+
+def _newton(
+    functions: LoopFunctions, iterations: int, names: tuple[str, ...], memory: Memory | None, number: int
+) -> list[float]:
+    zero = [0.0] * len(names)
+    start = zero if memory is None else memory.get(number, zero)
+    solution = newton(functions, start, iterations)
+    if not solution.converged:
+        raise SolveError(unsolved(solution, functions.residual, names, iterations))
+    if memory is not None:
+        memory[number] = solution.tears
+    return solution.tears
+
+
+def unsolved(
+    solution: Solution, residual: Callable[..., list[float]], names: Sequence[str], iterations: int
+) -> str:
+    """Return the sentence for a loop that did not converge: its worst tear, and how far that is off."""
+    try:
+        off = residual(*solution.tears)
+    except (ZeroDivisionError, ValueError, OverflowError) as error:
+        return f"the algebraic loop through {_shown(names)} left the domain of a law ({error})"
+    if solution.singular:
+        return singular_loop(names)
+    k = worst(len(off), solution.tears, off)
+    t, r = solution.tears[k], off[k]
+    return (
+        f"the algebraic loop through {_shown(names)} did not converge in {iterations} Newton steps; worst is "
+        f"{names[k]}: {t:.6g} was guessed, {t + r:.6g} came out, {abs(r):.3g} apart; check the laws around "
+        "it for jumps, and whether there is a solution at all (what is asked for may be impossible: a motion "
+        "that no force can give, a power that no voltage can); else compile with more iterations"
+    )
+
+
+def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
+    try:
+        return solve_small(matrix, right)
+    except SingularError:
+        raise SolveError(singular_loop(names)) from None
+
+
+def _solve1(slope: float, right: float, names: tuple[str, ...]) -> float:
+    return _solve([[slope]], [right], names)[0]
+
+
+def _divide(slope: float, right: float, names: tuple[str, ...]) -> float:
+    if not 0.0 < abs(slope) < math.inf:
+        raise SolveError(singular_loop(names))
+    return right / slope
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def singular_loop(names: Sequence[str]) -> str:
+    """Return the sentence for a loop that has no unique solution."""
+    return (
+        f"the algebraic loop through {_shown(names)} has no unique solution (its matrix is singular); if "
+        "that is so at this point alone, give another with inputs={...} or other states; else check the "
+        "elements on it for zero or cancelling coefficients, add a small storage or resistance, or, where "
+        "its notes say that nodes have no reference, join one of them to ground"
+    )
+
+
+def _culprit(
+    statements: Sequence[Statement],
+    arguments: Sequence[Sequence[Var]],
+    values: Sequence[Sequence[float]],
+    error: Exception,
+) -> str:
+    env = {
+        v: float(x)
+        for group, given in zip(arguments, values, strict=True)
+        for v, x in zip(group, given, strict=True)
+    }
+    for statement in statements:
+        if isinstance(statement, Loop):
+            names = [t.name for t in statement.tears]
+            return f"the algebraic loop through {_shown(names)} left the domain of a law ({error})"
+        try:
+            env[statement.target] = evaluate(statement.expr, env)
+        except (ZeroDivisionError, ValueError, OverflowError, KeyError):
+            return f"{statement.target.name} = {statement.expr} cannot be computed here: {error}"
+    return f"the program cannot be computed here: {error}"

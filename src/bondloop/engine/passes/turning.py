@@ -1,0 +1,147 @@
+"""Turning assignments round: which variable an equation is solved for.
+
+An equation of a program gives one of its variables. To find a variable that nothing gives yet from a value
+that is known at the other end, every equation on a path between the two is solved for the next variable of
+the path instead. On a bond graph the strokes on that path change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.engine.ir import Const, Expr, Op, Var, function, variables
+from bondloop.engine.passes.generic_point import GenericPoint
+from bondloop.errors import SolveError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.engine.ir import Expr
+
+__all__ = ["path_between", "solved_for_rate", "turn_round"]
+
+
+_TURNED: dict[str, Callable[[Expr], Expr]] = {
+    "neg": lambda v: -v,
+    "exp": lambda v: function("log", v),
+    "log": lambda v: function("exp", v),
+    "sinh": lambda v: function("asinh", v),
+    "asinh": lambda v: function("sinh", v),
+    "atanh": lambda v: function("tanh", v),
+    "atan": lambda v: function("tan", v),
+    "cbrt": lambda v: v**3,
+}
+"""Functions with an inverse on their whole range."""
+
+
+def path_between(
+    expr: Expr, unknown: Var, definitions: Mapping[Var, Expr], points: Sequence[GenericPoint]
+) -> tuple[Var, ...]:
+    """Return the shortest path of variables from an expression to an unknown, each acting on the last.
+
+    At all the points, if there is such a path, else at the first.
+    """
+    for tried in (points, points[:1]):
+        path = _path(expr, unknown, definitions, tried)
+        if path:
+            return path
+    raise SolveError(f"internal: {unknown.name} does not act on {expr}")  # pragma: no cover
+
+
+def _path(
+    expr: Expr, unknown: Var, definitions: Mapping[Var, Expr], points: Sequence[GenericPoint]
+) -> tuple[Var, ...]:
+    def acting(e: Expr) -> list[Var]:
+        first, *others = (p.slopes(e) for p in points)
+        return [v for v in first if all(v in slopes for slopes in others)]
+
+    came: dict[Var, Var | None] = dict.fromkeys(acting(expr))
+    queue = list(came)
+    for v in queue:
+        if v is unknown:
+            break
+        if v in definitions:
+            for w in acting(definitions[v]):
+                if w not in came:
+                    came[w] = v
+                    queue.append(w)
+    if unknown not in came:
+        return ()
+    path: list[Var] = []
+    at: Var | None = unknown
+    while at is not None:
+        path.append(at)
+        at = came[at]
+    return tuple(reversed(path))
+
+
+def turn_round(
+    path: tuple[Var, ...], value: Expr, expr: Expr, definitions: dict[Var, Expr], constants: Container[Var]
+) -> None:
+    """Solve ``expr = value`` for the last variable of a path; every definition on the path changes."""
+    for v in path:
+        before = definitions.get(v, v)
+        definitions[v] = _solved(v, value, expr, constants)
+        value, expr = v, before
+
+
+def _solved(unknown: Var, value: Expr, expr: Expr, constants: Container[Var]) -> Expr:
+    """Solve one equation for one of its variables.
+
+    Where it enters twice, an operation has no inverse, or its factor varies (and may pass zero, while other
+    equations still determine it), it gets an implicit definition, which the scheduler solves as a loop.
+    """
+    whole, first = expr, value
+    while not isinstance(expr, Var):
+        assert isinstance(expr, Op)
+        places = [i for i, a in enumerate(expr.args) if unknown in variables(a)]
+        turned = _inverse_operation(expr, places[0], value, constants) if len(places) == 1 else None
+        if turned is None:
+            return unknown + (first - whole)
+        value, expr = turned, expr.args[places[0]]
+    return value
+
+
+def _inverse_operation(op: Op, place: int, value: Expr, constants: Container[Var]) -> Expr | None:
+    others = [a for i, a in enumerate(op.args) if i != place]
+    if op.name == "add":
+        for term in others:
+            value = value - term
+        return value
+    if op.name in _TURNED:
+        return _TURNED[op.name](value)
+    if op.name in ("mul", "div") and all(v in constants for v in variables(others[0])):
+        if op.name == "mul":
+            return value / others[0]
+        return value * others[0] if place == 0 else others[0] / value
+    if op.name == "pow" and place == 0 and isinstance(op.args[1], Const) and op.args[1].value == 3.0:
+        return function("cbrt", value)
+    return None
+
+
+def solved_for_rate(
+    content: Var,
+    rate: Var,
+    law: Expr,
+    definitions: Mapping[Var, Expr],
+    start: Mapping[Var, float],
+    parameters: Mapping[Var, float | None],
+) -> dict[Var, Expr]:
+    """Return a program in which a content is given and its rate is assigned; empty where there is none.
+
+    >>> from bondloop.engine.ir.expr import Var
+    >>> p, rate, v, F = Var("p"), Var("d/dt p"), Var("v"), Var("F")
+    >>> turned = solved_for_rate(p, rate, 2 * v, {v: F - 3 * rate}, {F: 0.0}, {})
+    >>> [f"{w.name} = {e}" for w, e in turned.items()]
+    ['v = p/2', 'd/dt p = (-(v - F))/3']
+    """
+    turned = dict(definitions)
+    point = GenericPoint({**start, content: 0.0}, parameters, 1)
+    point.extend(turned)
+    try:
+        path = path_between(law, rate, turned, [point])
+    except SolveError:
+        return {}
+    turn_round(path, content, law, turned, parameters)
+    return turned

@@ -1,0 +1,15 @@
+from bondloop.files.channels_file import channels_schema as channels_schema
+from bondloop.files.channels_file import read_channels as read_channels
+from bondloop.files.channels_file import read_channels_text as read_channels_text
+from bondloop.files.json_schema import schema as schema
+from bondloop.files.python_file import names_in as names_in
+from bondloop.files.python_file import running as running
+from bondloop.files.recorded import recorded_test as recorded_test
+from bondloop.files.test_file import TestFile as TestFile
+from bondloop.files.test_file import load as load
+from bondloop.files.test_file import load_text as load_text
+from bondloop.files.test_file import read as read
+from bondloop.files.test_file import to_toml as to_toml
+from bondloop.files.zeroing import set_zero as set_zero
+from bondloop.files.zeroing import undo_zero as undo_zero
+from bondloop.files.zeroing import zero_in_unit as zero_in_unit

@@ -1,0 +1,252 @@
+"""Entries that a channels file may have: what each is, for the reader and for the JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Required
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from bondloop.engine.data import ANY_NUMBER, Table, any_of, as_json, table
+from bondloop.errors import InputError
+from bondloop.realtime.channels import ROLES, TYPES
+from bondloop.units import known_unit
+
+__all__ = ["FILE", "plain_unit"]
+
+MOST_TEXTS, LONGEST_TEXT = 40, 200
+"""Texts of a list, and bytes of each."""
+
+HIGHEST_PLACE = 65_535
+"""Number of a channel, a line or a byte."""
+
+
+def _words(value: str) -> str:
+    if not value.strip() or "\0" in value:
+        raise ValueError("expected some words; found none")
+    return value
+
+
+def _place(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(f"expected a whole number or a text; found {value!r:.40}")  # noqa: TRY004 - pydantic's
+    text = _words(str(value)).strip()
+    whole = text.removeprefix("-").removeprefix("+")
+    if whole.isascii() and whole.isdigit():
+        wrong = text.startswith("-") or len(whole) > 6 or int(whole) > HIGHEST_PLACE
+    else:
+        wrong = len(text) > 200 or not text.isprintable()
+    if wrong:
+        words = f"expected a number from 0 to {HIGHEST_PLACE:,}, or the driver's own words; found {value}"
+        raise ValueError(f"{words:.120}")
+    return value
+
+
+def _unit(value: str) -> str:
+    try:
+        return value if value == "1" else known_unit(value, "the unit")
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def plain_unit(unit: str) -> str:
+    """Return a unit; nothing for 1.
+
+    Parameters
+    ----------
+    unit
+        As a file has it.
+    """
+    return "" if unit == "1" else unit
+
+
+def _texts(value: Any) -> Any:
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_TEXTS:
+        raise ValueError(f"expected a list of 1 to {MOST_TEXTS} texts; found {value!r:.40}")
+    for number, text in enumerate(value, 1):
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
+            raise ValueError(f"expected texts of a line each; item {number} is {text!r:.40}")
+        if len(text.encode(errors="replace")) > LONGEST_TEXT:
+            words = f"expected texts of at most {LONGEST_TEXT} bytes; item {number} has {len(text.encode())}"
+            raise ValueError(words)
+        if text in value[: number - 1]:
+            raise ValueError(f"item {number} stands there twice: {text!r:.60}")
+    return value
+
+
+_PAIR = {"type": "array", "minItems": 2, "maxItems": 2}
+Text = Annotated[str, AfterValidator(_words)]
+Unit = Annotated[str, AfterValidator(_unit)]
+Place = Annotated[Any, AfterValidator(_place), as_json(type=["integer", "string"])]
+Texts = Annotated[
+    Any,
+    AfterValidator(_texts),
+    as_json(type="array", minItems=1, maxItems=MOST_TEXTS, items={"type": "string"}),
+]
+FieldType = Annotated[str, any_of(*TYPES), as_json(type="string", enum=[*TYPES])]
+Role = Annotated[str, any_of(*ROLES), as_json(type="string", enum=[*ROLES])]
+Direction = Annotated[
+    str, any_of("output", "input", "auxiliary"), as_json(type="string", enum=["output", "input", "auxiliary"])
+]
+ByteOrder = Annotated[str, any_of("little", "big"), as_json(type="string", enum=["little", "big"])]
+# Numbers are left to who knows their units.
+Number = Annotated[Any, as_json(**ANY_NUMBER)]
+Pair = Annotated[Any, as_json(**_PAIR, items={"type": ["number", "string"]})]
+Coefficients = Annotated[Any, as_json(type="array", items={"type": "number"})]
+Points = Annotated[Any, as_json(type="array", items=_PAIR)]
+
+
+@table
+class ChannelEntries(TypedDict, total=False):
+    """One channel."""
+
+    name: Required[Text]
+    """The signal, as the test has it; any name for an auxiliary one."""
+    direction: Required[Direction]
+    """output: a command; input: a sensor of the loop; auxiliary: recorded, not in the loop."""
+    unit: Required[Unit]
+    """Of the value; plain numbers of this table are in it."""
+    raw: Unit
+    """Of what the converter gives or takes; V, or 1 where there is a type."""
+    channel: Required[Place]
+    """Physical channel, in the driver's words."""
+    type: FieldType
+    """Type of the field, in packets and process images."""
+    gain: Number
+    """Units per raw unit: value = offset + gain raw."""
+    offset: Number
+    """Value at a raw value of 0."""
+    polynomial: Coefficients
+    """Coefficients, that of the power 0 first: value = c0 + c1 raw + ..."""
+    table: Points
+    """Points [raw, value], the raw ones rising; straight lines between."""
+    range: Pair
+    """Raw values that are believed, or may be given."""
+    zero: Number
+    """Subtracted from the calibrated value."""
+    filter: Number
+    """Inputs: cut-off frequency of a low-pass filter of first order."""
+    limits: Pair
+    """Outputs: commands that may be given, by whatever program."""
+    rate: Number
+    """Outputs: largest change a second when it is exercised."""
+    rest: Number
+    """Outputs: where it is when nothing is commanded."""
+    feedback: Text
+    """Outputs: the input that shows where it stands."""
+    note: Text
+    """For people."""
+
+
+@table
+class LineEntries(TypedDict, total=False):
+    """Digital lines of the whole rig."""
+
+    stop: Place
+    """Digital input, high while the emergency stop is not pressed."""
+    beat: Place
+    """Digital output that toggles while the rig is enabled."""
+    enable: Place
+    """Digital output, high while the rig is enabled."""
+
+
+@table
+class FaultEntries(TypedDict, total=False):
+    """A fault that the controller reports."""
+
+    channel: Required[Place]
+    """Digital line, or byte of the packet."""
+    words: Required[Text]
+    """What it means."""
+    code: int
+    """Its number, 1 to 10000; 1 if left out."""
+    type: FieldType
+    """Type of the field, in packets and process images."""
+    bit: int
+    """Bit of the word; left out: any that is not 0, and the word is the code."""
+    active: int
+    """Level that is the fault, 1 or 0; 1 if left out."""
+    unpowered: bool
+    """The rig has no power then: commands follow it, as at an emergency stop."""
+
+
+FieldEntries = TypedDict("FieldEntries", {
+    "is": Required[Annotated[Role, Field(description="What the field is.")]],
+    "at": Required[Annotated[int, Field(description="Byte at which it begins, from 0.")]],
+    "type": Required[Annotated[FieldType, Field(description="Its type.")]],
+    "value": Annotated[float, Field(description="Of a constant.")],
+}, total=False)  # fmt: skip
+table(FieldEntries)
+
+
+@table
+class SideEntries(TypedDict, total=False):
+    """Packets one way."""
+
+    bytes: Required[int]
+    """Length of a packet."""
+    fields: list[FieldEntries]
+    """What is in it beside the channels."""
+
+
+@table
+class PacketEntries(TypedDict, total=False):
+    """What packets look like."""
+
+    byte_order: ByteOrder
+    """Of all fields; little if left out."""
+    send: Required[SideEntries]
+    """Packets to the controller."""
+    receive: Required[SideEntries]
+    """Packets from the controller."""
+
+
+@table
+class ZeroingEntries(TypedDict, total=False):
+    """A zero that was set."""
+
+    channel: Required[Text]
+    """Name of the channel."""
+    before: Required[float]
+    """Its zero before, in its unit."""
+    after: Required[float]
+    """Its zero after."""
+    time: Required[Text]
+    """When."""
+    operator: Required[Text]
+    """Who."""
+    undo: bool
+    """Whether it takes back the one before it."""
+
+
+@table
+class PreflightEntries(TypedDict, total=False):
+    """What people confirm."""
+
+    items: Required[Texts]
+    """What people confirm before the rig is armed, in their order."""
+
+
+@table
+class FileEntries(TypedDict, total=False):
+    """A channels file."""
+
+    format: int
+    """Of the file; 1 if left out."""
+    link: Text
+    """Where the channels are: comedi:///dev/comedi0, packet://HOST:PORT."""
+    channel: list[ChannelEntries]
+    """The channels."""
+    lines: LineEntries
+    """Emergency stop and enable."""
+    fault: list[FaultEntries]
+    """What the controller tells of itself."""
+    packet: PacketEntries
+    """What packets look like."""
+    preflight: PreflightEntries
+    """What people confirm before the rig is armed."""
+    zeroing: list[ZeroingEntries]
+    """Zeros that were set; written by bondloop channels zero."""
+
+
+FILE = Table(FileEntries)

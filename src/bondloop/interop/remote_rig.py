@@ -1,0 +1,143 @@
+"""The other end of a plain connection: a rig that another process moves."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Sequence
+from typing import Self
+
+from bondloop.errors import InputError
+from bondloop.interop.protocol import MOST_TEXT, Answer, Kind, Reply, Request, RigFaultError, State
+from bondloop.units import quantity
+
+__all__ = ["RemoteRig"]
+
+
+class _SilenceError(InputError):
+    """Nobody answers."""
+
+
+class RemoteRig:
+    """A rig that ``bondloop serve --protocol plain`` moves, in another process or on another machine.
+
+    It needs nothing but Python, so that it works where OpenSeesPy or a program of one's own lives.
+
+    Parameters
+    ----------
+    address
+        ``"udp://HOST:PORT"``.
+    timeout
+        Seconds, or text, to wait for an answer to a move, which takes as long as the rig does.
+    again
+        Seconds after which a request is sent again: packets may be lost. It moves the rig once.
+
+    Examples
+    --------
+    >>> RemoteRig("udp://127.0.0.1:1", timeout=0.2, again=0.1)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: no rig answers at udp://127.0.0.1:1; start it with: bondloop serve ...
+    """
+
+    def __init__(self, address: str, *, timeout: float | str = 60.0, again: float | str = 1.0) -> None:
+        scheme, _, place = address.partition("://")
+        host, _, port = place.rpartition(":")
+        if scheme != "udp" or not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise InputError(f"expected udp://HOST:PORT; found {address!r:.60}")
+        self.address = address
+        self._timeout, self._again = _seconds(timeout, "timeout"), _seconds(again, "again")
+        self._sequence = 0
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self._socket.connect((host, int(port)))
+            hello = self._ask(Kind.HELLO)
+        except (OSError, _SilenceError):
+            self._socket.close()
+            raise InputError(
+                f"no rig answers at {address}; start it with: bondloop serve ... --protocol plain"
+            ) from None
+        except InputError:
+            self._socket.close()
+            raise
+        self.count, self.name = len(hello.answer.force), hello.text
+
+    def __repr__(self) -> str:
+        return f"<RemoteRig {self.name!r} at {self.address}>"
+
+    def move_to(self, displacements: Sequence[float], seconds: float | str | None = None) -> Answer:
+        """Move the rig, and return what it answers with.
+
+        Parameters
+        ----------
+        displacements
+            One for each interface, m.
+        seconds
+            How long it is on the way, of its own test; None: until it is there, and rests.
+
+        Raises
+        ------
+        InputError
+            The rig refuses to be moved there, and stays where it is.
+        RigFaultError
+            It has come to its safe state.
+        """
+        length = None if seconds is None else _seconds(seconds, "seconds")
+        return self._ask(Kind.MOVE, tuple(float(x) for x in displacements), length).answer
+
+    def close(self) -> None:
+        """End the test, and let go of the rig."""
+        if self._socket.fileno() >= 0:
+            with contextlib.suppress(OSError, InputError, RigFaultError):
+                self._ask(Kind.END)
+            self._socket.close()
+
+    def _ask(self, kind: Kind, displacements: tuple[float, ...] = (), seconds: float | None = None) -> Reply:
+        self._sequence += 1
+        packet = Request(self._sequence, kind, displacements, seconds).pack()
+        until = time.monotonic() + self._timeout
+        while time.monotonic() < until:
+            with contextlib.suppress(ConnectionRefusedError):
+                self._socket.send(packet)
+            reply = self._heard(min(until, time.monotonic() + self._again))
+            if reply is not None:
+                return self._believed(reply)
+        raise _SilenceError(f"the rig at {self.address} has not answered for {self._timeout:g} s")
+
+    def _heard(self, until: float) -> Reply | None:
+        """Return the answer to the last request, if it comes in time."""
+        while (left := until - time.monotonic()) > 0:
+            self._socket.settimeout(left)
+            try:
+                reply = Reply.read(self._socket.recv(2 * MOST_TEXT + 4096))
+            except ConnectionRefusedError:  # nobody is there yet
+                time.sleep(min(0.05, max(left, 0.0)))
+                return None
+            except (TimeoutError, InputError):
+                continue
+            if reply.sequence == self._sequence:
+                return reply
+        return None
+
+    def _believed(self, reply: Reply) -> Reply:
+        if reply.state is State.FAULT:
+            raise RigFaultError(reply.text)
+        if reply.state is State.REFUSED:
+            raise InputError(f"the rig refuses: {reply.text}")
+        return reply
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _seconds(value: float | str, what: str) -> float:
+    """Return a time in s; by `bondloop.units`, which needs nothing but Python."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return quantity(value, "s")
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None

@@ -1,0 +1,13 @@
+from bondloop.realtime.stop_requests import PREFIX as PREFIX
+from bondloop.realtime.telemetry.event_log import EventLog as EventLog
+from bondloop.realtime.telemetry.ring import Histogram as Histogram
+from bondloop.realtime.telemetry.ring import Ring as Ring
+from bondloop.realtime.telemetry.ring import Status as Status
+from bondloop.realtime.telemetry.ring import bin_edges as bin_edges
+from bondloop.realtime.telemetry.segment import Segment as Segment
+from bondloop.realtime.telemetry.segment import is_alive as is_alive
+from bondloop.realtime.telemetry.segment import need_linux as need_linux
+from bondloop.realtime.telemetry.snapshot import Event as Event
+from bondloop.realtime.telemetry.snapshot import ShownChannel as ShownChannel
+from bondloop.realtime.telemetry.snapshot import ShownParameter as ShownParameter
+from bondloop.realtime.telemetry.snapshot import Snapshot as Snapshot

@@ -1,0 +1,9 @@
+"""Running a test's tick in the computer, and what came of it."""
+
+from __future__ import annotations
+
+from bondloop.lazy_names import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

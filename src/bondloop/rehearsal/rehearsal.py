@@ -1,0 +1,245 @@
+"""A test's tick, compiled and run in parts: on, over again, or back to where it stood."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.engine.codegen import Runner
+from bondloop.engine.data import number
+from bondloop.errors import InputError
+from bondloop.safety import CAUSE
+from bondloop.signals import now_and_next
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.engine.analysis.spectrum import Point
+    from bondloop.engine.codegen import Result, Snapshot
+    from bondloop.hybrid import Checkable
+
+__all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "run_length", "steps_of", "trip"]
+
+CHUNK = 16384
+"""Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
+
+OFTEN, KEPT = 512, 4_000_000
+"""Ticks after which it is kept where a run stands; and numbers that may be kept of it, from which on it is
+less often."""
+
+REMEMBERED, SHORT = 3, 1_000_000
+"""Stretches after the end of the test that are remembered, of so many recorded numbers at most: what is tried
+to find the size of a knock is run again as the beginning of what follows, and without the knock beside it."""
+
+MOST = 10**9
+"""Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
+
+
+def run_length(seconds: float | str) -> float:
+    """Return the length of a run in s.
+
+    Parameters
+    ----------
+    seconds
+        As a number, or as text.
+
+    Examples
+    --------
+    >>> run_length("2 min")
+    120.0
+    >>> run_length(0)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: the length of a run must be positive and finite; found 0 s
+    """
+    endless = isinstance(seconds, float) and not np.isfinite(seconds)
+    length = float(seconds) if endless else number(seconds, "seconds", "s")
+    if not 0 < length < np.inf:
+        raise InputError(f"the length of a run must be positive and finite; found {length:g} s")
+    return length
+
+
+def steps_of(seconds: float | str, period: float) -> int:
+    """Return the ticks of a run, the first and the last included.
+
+    Parameters
+    ----------
+    seconds
+        Its length, as `run_length` takes it.
+    period
+        Seconds between ticks.
+
+    Examples
+    --------
+    >>> steps_of(2.0, 1e-3)
+    2001
+    >>> steps_of(1e300, 1e-3)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: a run of 1e+300 s has 1e+303 ticks of 0.001 s; at most 1,000,000,000 are ...
+    """
+    length = run_length(seconds)
+    ticks = length / period
+    if not ticks < MOST:
+        raise InputError(
+            f"a run of {length:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "
+            "make it shorter, or the rate lower"
+        )
+    if ticks < 1 - 1e-6:
+        raise InputError(
+            f"a run of {length:g} s is shorter than a sample of {period:g} s: make it longer, or the rate "
+            "higher"
+        )
+    return round(ticks) + 1
+
+
+def refuse_beyond_memory(steps: int, signals: int, channels: int, every: int = 1) -> None:
+    """Refuse a run whose record, or whose tabulated signals, cannot be held.
+
+    Parameters
+    ----------
+    steps
+        Ticks of the run.
+    signals
+        That are tabulated.
+    channels
+        That are recorded; 0 where nothing is kept.
+    every
+        Ticks of which one is recorded.
+    """
+    samples = steps // max(every, 1) + 1 if channels else 0
+    needed = 8 * (2 * signals * steps + (channels + 1) * samples)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**36
+    if needed > memory:
+        remedy = ", or record only every so many samples (every=...)" if channels else ""
+        raise InputError(
+            f"{steps:,} samples of {channels or signals} channels need {needed / 1e9:,.3g} GB, and this "
+            f"machine has {memory / 1e9:,.3g} GB: make the run shorter{remedy}"
+        )
+
+
+class Rehearsal:
+    """Runs a test's tick in parts, with its tabulated signals.
+
+    Parameters
+    ----------
+    test
+        The test.
+    steps
+        Ticks of the whole test.
+    runner
+        Its tick, ready to run; it is made where none is given.
+
+    Attributes
+    ----------
+    runner
+        The tick.
+    inputs
+        Its tabulated signals, a row a tick; None where it has none.
+    motions
+        What was recorded of the whole run at its interfaces, by channel; None where that was not kept.
+    """
+
+    def __init__(self, test: Checkable, steps: int, runner: Runner | None = None) -> None:
+        self.tick, self.steps = test.tick, steps
+        self.runner = runner or Runner(test.tick)
+        self._kept: list[Snapshot] = [self.runner.snapshot()]
+        tables = test.tables
+        refuse_beyond_memory(steps, len(tables), 0)
+        self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
+        self.motions: dict[str, NDArray[np.float64]] | None = None
+        self._stretches: deque[_Stretch] = deque(maxlen=REMEMBERED)
+
+    def on(self, count: int, parameters: Mapping[str, float]) -> Result:
+        """Go on after the end of the test, with tabulated signals at rest at their last values.
+
+        What was run a moment ago from the same place is not run again.
+        """
+        start = self.runner.snapshot()
+        for known in self._stretches:
+            if known.is_from(start, count, parameters):
+                self.runner.restore(known.end)
+                return known.result
+        rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
+        result = self.runner.run(count, rows, parameters)
+        if count * len(self.tick.channels) <= SHORT:
+            self._stretches.append(_Stretch(start, count, dict(parameters), self.runner.snapshot(), result))
+        return result
+
+    def back(self, k: int) -> None:
+        """Let excitation, time and noise begin again at a tick of the test, and everything else as it is."""
+        self.runner.restore(replace(self.runner.snapshot(), count=k))
+
+    def run(self, count: int, parameters: Mapping[str, float] | None = None) -> Result:
+        """Go on, at most to the end of the test."""
+        k = self.runner.count
+        count = min(count, self.steps - k)
+        return self.runner.run(count, self._rows(k, count), parameters)
+
+    def run_and_keep(self, count: int, parameters: Mapping[str, float] | None = None) -> Result:
+        """Go on, and keep often where the run stands, so that it need not be run again up to there."""
+        k = self.runner.count
+        count = min(count, self.steps - k)
+        often = max(OFTEN, self.steps * len(self._kept[0].state) // KEPT)
+
+        def keep_some(*_: int) -> None:
+            if self.runner.count >= self._kept[-1].count + often:  # asked more often where ticks are slow
+                self.keep()
+
+        result = self.runner.run(count, self._rows(k, count), parameters, progress=keep_some, within=often)
+        if not result.finished and self._kept[-1].count == self.runner.count:
+            self._kept.pop()  # from a tick that failed nothing goes on
+        return result
+
+    def keep(self) -> None:
+        """Keep where the run stands, so that it need not be run again up to here."""
+        if self._kept[-1].count != self.runner.count:
+            self._kept.append(self.runner.snapshot())
+
+    def to(self, k: int) -> bool:
+        """Go to a tick of the test, from the last place kept before it; False where it ends before."""
+        self.runner.restore(max((s for s in self._kept if s.count <= k), key=lambda s: s.count))
+        while self.runner.count < k:
+            n = min(CHUNK, k - self.runner.count)
+            if not self.run(n).finished:
+                return False
+        return True
+
+    def point(self) -> Point:
+        """Return where the run stands."""
+        rows = self._rows(self.runner.count, 1)
+        inputs = {} if rows is None or not len(rows) else dict(zip(self.tick.inputs, rows[0], strict=True))
+        return self.runner.point({v: float(x) for v, x in inputs.items()})
+
+    def _rows(self, k: int, count: int) -> NDArray[np.float64] | None:
+        return None if self.inputs is None else self.inputs[k : k + count]
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Some ticks after the end of the test: where they started, and what came of them."""
+
+    start: Snapshot
+    count: int
+    parameters: Mapping[str, float]
+    end: Snapshot
+    result: Result
+
+    def is_from(self, start: Snapshot, count: int, parameters: Mapping[str, float]) -> bool:
+        """Whether the same ticks from another place would be these."""
+        same = (self.start.count, self.count) == (start.count, count) and self.parameters == parameters
+        return same and self.start.state.tobytes() == start.state.tobytes()
+
+
+def trip(
+    time: NDArray[np.float64], channels: Mapping[str, NDArray[np.float64]]
+) -> tuple[float, float] | None:
+    """Return when an interlock tripped in a part of a run, in s, and the cause; None where it did not."""
+    cause = channels.get(CAUSE)
+    if cause is None or not cause.any():
+        return None
+    k = int(np.argmax(cause != 0))
+    return float(time[k]), float(cause[k])

@@ -1,0 +1,615 @@
+"""A rehearsal and what came of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.display import folded, listed, notebook, paragraph, table, telling
+from bondloop.engine.codegen import Result, Runner
+from bondloop.engine.data import checked_values, number
+from bondloop.engine.ir import Meaning, Role, calls, dump_tick
+from bondloop.errors import InputError, unknown_name
+from bondloop.rehearsal.channel_bounds import DIVERGED, limit_word
+from bondloop.rehearsal.rehearsal import refuse_beyond_memory, run_length, steps_of
+from bondloop.rehearsal.repeating import difference, repetition_of
+from bondloop.rehearsal.run_findings import run_findings
+from bondloop.rehearsal.run_structures import nodal_history, structure_at, structures_in
+from bondloop.rehearsal.tunables import checked_sets
+from bondloop.results.assess import FEWEST, Finding, Grade, Judgement, Metrics, metrics
+from bondloop.results.records import Record
+from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, cause_words
+from bondloop.signals import now_and_next
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.engine.ir import Tick
+    from bondloop.hybrid import Rehearsable
+    from bondloop.results.figures import RunPlots
+    from bondloop.structures import Structure
+
+__all__ = ["PreparedTest", "Run", "origin", "rerun", "shown", "why_stopped"]
+
+"""Channels of a test with an interlock, with switches."""
+MOTIONS = ("effort", "flow", "displacement", "momentum")
+"""Kinds of what moves, as distinct from parameters."""
+
+
+class Run:
+    """A finished run: its record, how well the rig followed, figures.
+
+    Like its record, and like a table of pandas, it holds channels by name, and is as long as they are.
+
+    Attributes
+    ----------
+    record
+        All channels over time, with the full description of the test.
+
+    Examples
+    --------
+    >>> from bondloop.results import Record
+    >>> run = Run(Record(np.arange(3.0), {"x": np.zeros(3), "force": np.ones(3)}))
+    >>> list(run), "force" in run, len(run), {name: float(run[name].max()) for name in run}
+    (['x', 'force'], True, 3, {'x': 0.0, 'force': 1.0})
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def __repr__(self) -> str:
+        """Return the test's name, its length and the verdict, in a line.
+
+        >>> from bondloop.results import Record
+        >>> done = {"status": "completed"}
+        >>> Run(Record(np.arange(3.0), {"x": np.zeros(3)}, {"x": "m"}, {"name": "brace"}, done))
+        Run of 'brace', 2 s: The run was completed.
+        """
+        name = self.record.description.get("name")
+        head = f"Run of '{name}'" if name else "Run"
+        length = float(self.time[-1]) if len(self.time) else 0.0
+        return f"{head}, {length:.4g} s: {self.verdict}"
+
+    def _repr_html_(self) -> str:
+        of = [m._repr_html_() for m in self.metrics]
+        rows = table(("measure", "followed", "finding"), self.judgement.html_rows())
+        head, _, _ = repr(self).partition(": ")
+        names = listed([f"{n} [{u}]" if u else n for n, u in self.record.units.items()], 40)
+        cleared = [(item["text"], item["by"], item["at"], item["evidence"]) for item in self.preflight]
+        head_of = ("pre-flight", "by", "at", "evidence")
+        more = [folded("Pre-flight", table(head_of, cleared))] if cleared else []
+        return notebook(
+            head, [paragraph(self.verdict), rows, *of, *more, folded("Channels", paragraph(names))]
+        )
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """Return a channel."""
+        return self.record[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.record
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.record)
+
+    def __len__(self) -> int:
+        return len(self.record)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Sample instants in seconds."""
+        return self.record.time
+
+    @property
+    def completed(self) -> bool:
+        """Whether the run reached its end."""
+        return bool(self.record.attributes.get("status") == "completed")
+
+    @property
+    def operator(self) -> str:
+        """Who armed or started it; empty where the file holds nobody."""
+        return str(self.record.attributes.get("operator") or "")
+
+    @property
+    def preflight(self) -> list[dict[str, str]]:
+        """The pre-flight list of a machine: ``text``, ``kind``, ``by``, ``at`` and ``evidence`` of each item.
+
+        Empty for a rehearsal, and for a test that was started without a list.
+        """
+        listed = self.record.attributes.get("preflight")
+        words = ("text", "kind", "by", "at", "evidence")
+        found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        return [{word: str(item.get(word, "")) for word in words} for item in found]
+
+    @property
+    def self_test(self) -> str:
+        """What the safety layer's self-test found at the start; empty where there was none."""
+        found = self.record.attributes.get("self_test")
+        if not isinstance(found, dict) or not found:
+            return ""
+        outcome = "passed" if found.get("passed") else f"FAILED: {found.get('words')}"
+        left = [str(what) for what in found.get("not_tried") or [] if what]
+        return f"{outcome}, {found.get('cases')} cases" + (f"; not tried: {'; '.join(left)}" if left else "")
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Desired and actual displacement of every interface."""
+        record = self.record
+        names = record.channels_of(Role.DESIRED, kind="displacement")
+        found = ((n, record.at_interface(n, Role.ACTUAL, "displacement")) for n in names)
+        return [(desired, actual) for desired, actual in found if actual is not None]
+
+    @cached_property
+    def trip(self) -> tuple[float, str] | None:
+        """When the interlock tripped first, in s, and why; None if it did not."""
+        if CAUSE not in self.record:
+            return None
+        causes = self.record[CAUSE]
+        if not causes.any():
+            return None
+        first = int(np.argmax(causes != 0))
+        return float(self.time[first]), cause_words(causes[first])
+
+    @cached_property
+    def coupled(self) -> Record:
+        """The part of the record in which the rig was to follow: the displacement switch closed, no trip."""
+        if CAUSE not in self.record and DISPLACEMENT_SWITCH not in self.record:
+            return self.record
+        together = np.ones(len(self.time), dtype=bool)
+        if DISPLACEMENT_SWITCH in self.record:
+            together &= self.record[DISPLACEMENT_SWITCH] >= 1
+        if self.trip is not None:
+            together &= self.time < self.trip[0]
+        if not together.any():
+            return self.record.between(np.inf, np.inf)
+        first = int(np.argmax(together))
+        apart = ~together[first:]
+        last = first + (int(np.argmax(apart)) if apart.any() else len(apart)) - 1
+        return self.record.between(self.time[first], self.time[last])
+
+    @cached_property
+    def metrics(self) -> list[Metrics]:
+        """How well each transfer system followed, while it was to follow (and no tick is missing)."""
+        result: list[Metrics] = []
+        part = _unbroken(self.coupled)
+        if len(part) < FEWEST:
+            return result
+        for desired, actual in self.pairs:
+            force = self.record.at_interface(actual, Role.ACTUAL, "effort")
+            result.append(metrics(part, desired=desired, actual=actual, force=force, motion="displacement"))
+        return result
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """Every measure of the run with its grade; the worst counts."""
+        if not self.completed:
+            why = f"The run was stopped: {self.record.attributes.get('message', '')}."
+            return Judgement((Finding("stop", float("nan"), Grade.NOT_AT_ALL, why), *self._holes))
+        findings: list[Finding] = []
+        if self.trip is not None:
+            what = (
+                f"The interlock tripped at t = {self.trip[0]:.4g} s: {self.trip[1]}; the rig was brought to "
+                "its safe position."
+            )
+            findings.append(Finding("trip", self.trip[0], Grade.NOT_AT_ALL, what))
+        findings += self._holes
+        return Judgement((*findings, *run_findings(self.coupled, self.pairs, self.record)))
+
+    @property
+    def _holes(self) -> list[Finding]:
+        """What is to be said of ticks that were executed and not recorded."""
+        missing = self.record.attributes.get("samples_missing") or 0
+        if missing <= 0:
+            return []
+        steps = self.record.attributes.get("steps", len(self.time) + missing)
+        if not len(self.time):
+            return [Finding("record", 1.0, Grade.NOT_AT_ALL, f"None of {steps:,} ticks is in the record.")]
+        what = f"{missing:,} of {steps:,} ticks are not in the record"
+        return [Finding("record", missing / steps, None, f"{what}; what is said here is said of the others.")]
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words; `judgement` has all that it was made from."""
+        return self.judgement.verdict
+
+    @property
+    def adapted(self) -> list[str]:
+        """Channels of what the controller adapts: its gains, or what it estimates of the transfer system.
+
+        What an observer estimates of the motion is no such thing.
+        """
+        meanings = self.record.meanings
+        names = self.record.channels_of(Role.GAIN, Role.ESTIMATE)
+        return [n for n in names if meanings[n].role is Role.GAIN or meanings[n].kind not in MOTIONS]
+
+    @cached_property
+    def plot(self) -> RunPlots:
+        """Figures of this run."""
+        from bondloop.results.figures import RunPlots
+
+        labels = (
+            ["transfer system"]
+            if len(self.pairs) == 1
+            else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
+        )
+        pairs = dict(zip(labels, self.pairs, strict=True))
+        return RunPlots(self.record, pairs, gain_names=self.adapted, compared=self.coupled, nodal=self._nodal)
+
+    def _nodal(self, structure: str | None) -> tuple[Structure, NDArray[np.float64]]:
+        path, frame = structure_at(self.record, structure)
+        return frame, nodal_history(self.record, path, frame)
+
+    @property
+    def structures(self) -> dict[str, Structure]:
+        """The structures of which something is recorded, by what the names of their channels begin with."""
+        return structures_in(self.record)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        structure: str | None = None,
+        start: float | str = 0.0,
+        end: float | str = np.inf,
+        speed: float = 1.0,
+        fps: int = 25,
+        scale: float | None = None,
+    ) -> Path:
+        """Save a structure in motion as a moving picture: ``.html`` or ``.mp4``.
+
+        Parameters
+        ----------
+        path
+            Where to save; MP4 needs the program ffmpeg.
+        structure
+            Which, by the path of its names, ``"numerical.frame"``; the first by default. All its nodes'
+            displacements must be recorded, ``record="numerical.frame.*.displacement"``.
+        start, end
+            Part of the run, in s or as text.
+        speed
+            How many times faster than life.
+        fps
+            Pictures a second.
+        scale
+            How much displacements are enlarged; by default so that they are well seen.
+        """
+        from bondloop.results.figures import animate_motion
+
+        part = self.record.between(start, end)
+        at, frame = structure_at(self.record, structure)
+        motion = nodal_history(part, at, frame)
+        return animate_motion(frame, part.time, motion, path, speed=speed, fps=fps, scale=scale)
+
+    def report(self, path: str | Path, *, check: bool = True) -> Path:
+        """Write a report of this run as one self-contained page of HTML.
+
+        Parameters
+        ----------
+        path
+            Where to write it; it ends in ``.html``.
+        check
+            Whether to check the test anew, for its margins and their figure.
+        """
+        import bondloop
+
+        bondloop.report.write_report(self, path, check=check)
+        return Path(path)
+
+    def save(self, path: str | Path) -> Path:
+        """Save as one HDF5 file, from which the run can be repeated exactly.
+
+        Parameters
+        ----------
+        path
+            Where to write it, replacing what is there; it is returned. Another ending than ``.h5``, such
+            as ``.csv``, writes what `Record.save` says, from which it cannot be repeated.
+        """
+        self.record.save(path)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, isolated: bool = False) -> Run:
+        """Load a saved run.
+
+        Parameters
+        ----------
+        path
+            A run file.
+        isolated
+            Whether another process reads it, as is wise with a stranger's: see `Record.load`.
+        """
+        return cls(Record.load(path, isolated=isolated))
+
+
+class PreparedTest:
+    """A test whose tick is built and compiled: from run to run only numbers change.
+
+    Parameters
+    ----------
+    test
+        The test, or the simulation.
+    backend
+        As of ``test.run``.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> prepared = gawthrop_three_mass.test().prepare()
+    >>> runs = [prepared.run({"rig.specimen.m3.I.mass": mass}, seconds=1) for mass in ("0.9 kg", "1.1 kg")]
+    >>> bool(abs(runs[0]["force"] - runs[1]["force"]).max() > 0)
+    True
+    """
+
+    def __init__(self, test: Rehearsable, backend: str = "auto") -> None:
+        self.test = test
+        self._tick, self._tables, self._remedies = test.tick, test.tables, test.remedies
+        self._runner = Runner(self._tick, backend)
+        self._about = test.about()
+        self._inputs: tuple[int, NDArray[np.float64] | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"PreparedTest({self._tick.name}, backend='{self._runner.backend}')"
+
+    def run(
+        self,
+        values: Mapping[str, float | str] | None = None,
+        seconds: float | str | None = None,
+        *,
+        every: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        sets: Mapping[int, Mapping[str, float]] | None = None,
+    ) -> Run:
+        """Run the test, with other numbers if given. What the controller was designed for stays as it was.
+
+        Parameters
+        ----------
+        values
+            Parameters and first states of the tick by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers
+            in SI or texts with a unit. One that the integrator has worked into its matrices is refused: that
+            takes a new tick, ``test.with_values(...)``.
+        seconds
+            Length of the run, or text, ``"2 min"``; by default that of the test.
+        every, progress, sets
+            As of ``test.run``.
+        """
+        length = self.test.length if seconds is None else run_length(seconds)
+        tick, tables = self._tick, self._tables
+        steps = steps_of(length, tick.period)
+        refuse_beyond_memory(steps, len(tables), len(tick.channels), every)
+        states, parameters = self._numbers(values or {})
+        planned = checked_sets(tick, sets or {}, steps)
+        self._runner.reset(states)
+        result = _run_with(self._runner, steps, self._tabulated(steps), every, progress, planned, parameters)
+        changed = {**states, **parameters}
+
+        def description() -> dict[str, Any]:
+            whole = {**self._about, "seconds": length, "every": every}
+            if changed:
+                whole["parameters"] = {**whole["parameters"], **changed}
+            if not calls(tick):  # a Python function is in no file
+                repeated = dump_tick(_with_numbers(tick, changed))
+                described = {name: signal.describe() for name, signal in tables.items()}
+                whole["repeat"] = {"tick": repeated, "steps": steps, "tables": described}
+                if planned:
+                    whole["repeat"]["sets"] = [[at, numbers] for at, numbers in planned.items()]
+            if self._remedies:
+                whole["remedies"] = self._remedies
+            return whole
+
+        return _finish(tick, result, self._runner, description, self._remedies, {"seed": self.test.seed})
+
+    def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
+        """Return the rows of the tabulated signals, which are the same in every run of a length."""
+        if self._inputs is None or self._inputs[0] != steps:
+            rows = now_and_next(self._tables.values(), steps, self._tick.period) if self._tables else None
+            self._inputs = steps, rows
+        return self._inputs[1]
+
+    def _numbers(self, values: Mapping[str, float | str]) -> tuple[dict[str, float], dict[str, float]]:
+        """Return first states and parameters in SI by name; what the tick does not have is refused."""
+        tick = self._tick
+        names = {v.name for v in tick.states}
+        known = [*(v.name for v in tick.parameters), *names]
+        for name in values:
+            if name not in known:
+                raise InputError(unknown_name("parameter", name, known, tick.name))
+            if name in tick.worked_in:
+                raise InputError(
+                    f"the integrator has worked '{name}' into its matrices, and a prepared test keeps them; "
+                    "take test.with_values(...), which makes them anew"
+                )
+        states = {name: number(value, name) for name, value in values.items() if name in names}
+        others = {name: value for name, value in values.items() if name not in names}
+        checked = checked_values(tick.parameters, others, tick.name) if others else {}
+        return states, {v.name: float(x) for v, x in checked.items()}
+
+
+def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:
+    """Return a tick with other values of parameters and first states, by name."""
+    parameters, states = (
+        {v: float(numbers.get(v.name, x)) for v, x in of.items()} for of in (tick.parameters, tick.states)
+    )
+    return replace(tick, parameters=parameters, states=states) if numbers else tick
+
+
+@telling("repeating the run")
+def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
+    """Repeat a saved run exactly, from its file alone.
+
+    Of a run in real time, what the loop computed is repeated from what it measured.
+
+    The attribute ``difference`` of its record says how it differs from the file; it is empty where the two
+    are equal to the last bit.
+
+    Parameters
+    ----------
+    path
+        A run file.
+    backend
+        As for ``test.run``.
+    isolated
+        Whether another process reads the file, as is wise with a stranger's: see `Record.load`.
+    """
+    old = Record.load(path, isolated=isolated)
+    again = repetition_of(old.description, str(path)).of_what_was_measured(old, str(path))
+    tick = again.tick
+    known = any(c.meaning != Meaning() for c in tick.channels)
+    runner = Runner(tick, backend)
+    result = _run_with(runner, again.steps, again.inputs(old), again.every, None, again.sets)
+    run = _finish(
+        tick,
+        result,
+        runner,
+        dict(old.description),
+        old.description.get("remedies", {}),
+        {"repeats": str(path), "seed": old.attributes.get("seed")},
+        None if known else old.meanings,  # a tick of an older file says nothing of its channels
+    )
+    attributes = {**run.record.attributes, "difference": difference(old, run.record)}
+    return Run(replace(run.record, attributes=attributes))
+
+
+def _unbroken(record: Record) -> Record:
+    """Return the longest part of a record in which no tick is missing: spectra need even samples."""
+    steps = np.diff(record.time)
+    if not steps.size or steps.max() <= 1.5 * np.median(steps):
+        return record
+    edges = [0, *(np.flatnonzero(steps > 1.5 * np.median(steps)) + 1).tolist(), len(record)]
+    first, last = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
+    return record.between(record.time[first], record.time[last - 1])
+
+
+def _run_with(
+    runner: Runner,
+    steps: int,
+    inputs: NDArray[np.float64] | None,
+    every: int,
+    progress: Callable[[int, int], None] | None,
+    sets: Mapping[int, Mapping[str, float]],
+    parameters: Mapping[str, float] | None = None,
+) -> Result:
+    """Run a tick with values of parameters by name, and with others from some ticks on."""
+    values = dict(parameters or {})
+    if not sets:
+        return runner.run(steps, inputs, values, every, progress)
+    parts: list[Result] = []
+    for begin, end in pairwise(sorted({0, *sets, steps})):
+        values.update(sets.get(begin, {}))
+
+        def told(done: int, _: int, begin: int = begin) -> None:
+            if progress is not None:
+                progress(begin + done, steps)
+
+        rows = None if inputs is None else inputs[begin:end]
+        parts.append(runner.run(end - begin, rows, values, every, told))
+        if not parts[-1].finished:
+            break
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Result]) -> Result:
+    """Return the parts of a run, one after the other, as one; how it ended says the last."""
+    return replace(
+        parts[-1],
+        time=np.concatenate([part.time for part in parts]),
+        channels={n: np.concatenate([part.channels[n] for part in parts]) for n in parts[0].channels},
+        steps=sum(part.steps for part in parts),
+        wall_seconds=sum(part.wall_seconds for part in parts),
+    )
+
+
+def _finish(
+    tick: Tick,
+    result: Result,
+    runner: Runner,
+    description: dict[str, Any] | Callable[[], dict[str, Any]],
+    remedies: Mapping[str, str],
+    extra: Mapping[str, object],
+    meanings: Mapping[str, Meaning] | None = None,
+) -> Run:
+    attributes = {
+        "status": "completed" if result.finished else "stopped",
+        "message": why_stopped(tick, result, remedies),
+        "backend": runner.backend,
+        "backend_message": runner.message,
+        "wall_seconds": result.wall_seconds,
+        "steps": result.steps,
+        **_first_cause(result),
+        **origin(),
+        **extra,
+    }
+    units = {c.name: c.unit for c in tick.channels}
+    own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
+    return Run(Record(result.time, result.channels, units, description, attributes, own))
+
+
+def origin() -> dict[str, str | dict[str, str]]:
+    """Return what a run file says of when it was made, and with which software."""
+    import bondloop
+
+    return {
+        "versions": {
+            "bondloop": bondloop.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _first_cause(result: Result) -> dict[str, str]:
+    """Return the attribute that tells in words why the interlock tripped first, if there is one."""
+    if CAUSE not in result.channels:
+        return {}
+    causes = result.channels[CAUSE]
+    return {"cause_words": cause_words(causes[np.argmax(causes != 0)] if len(causes) else 0)}
+
+
+def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
+    """Say when and why a run stopped: what was found, what was allowed, what to do."""
+    channel = result.stopped_channel
+    if result.status == "loop not converged":
+        return (
+            f"the run {result.message}; give a higher rate, or more iterations (of the integrator, such as "
+            "NewmarkAverage(iterations=30)), and check the laws around the loop for jumps"
+        )
+    in_python = calls(tick, in_python=True)
+    foreign = {f.__qualname__: 0 for label, f in calls(tick).items() if label not in in_python}
+    if result.status == "not a number" and foreign:  # its C says why where it can: in no return value
+        return f"{result.message}; {', '.join(foreign)} is a part of it, and says why on standard error"
+    if result.finished or channel is None or result.status != "beyond bounds":
+        return result.message
+    bound = tick.bounds.get(channel, float("inf"))
+    values = result.channels[channel]
+    recorded = next(c for c in tick.channels if c.name == channel)
+    unit = recorded.unit
+    when = f"at t = {result.stopped_at:.4g} s"
+    if bound >= DIVERGED:
+        size = f"{bound:.0e} {unit}".rstrip()
+        return f"the test diverged: '{channel}' grew beyond {size} {when}; check() tells why"
+    # With `every` above 1 the sample that crossed the limit may not have been recorded.
+    crossed = len(values) > 0 and abs(values[-1]) > bound
+    found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
+    word = limit_word(recorded.meaning)
+    raised = f", or raise limits.{word}" if word else " or raise its limit"
+    remedy = remedies.get(channel, f"lower the excitation, improve the controller{raised}")
+    return f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; {remedy}"
+
+
+def shown(value: float, unit: str) -> str:
+    """Write a value with its unit, in mm where metres would be small.
+
+    >>> shown(0.0251, "m"), shown(512.3, "N"), shown(20_000.0, "N")
+    ('25.1 mm', '512.3 N', '20000 N')
+    """
+    if unit in ("m", "m/s") and abs(value) < 1:
+        value, unit = 1e3 * value, f"m{unit}"
+    return f"{float(f'{value:.4g}'):.6g} {unit}".rstrip()

@@ -1,0 +1,144 @@
+"""Amplitude spectra of desired motion, actual motion and error."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import LogLocator
+
+from bondloop.engine.data import POSITIVE
+from bondloop.errors import InputError
+from bondloop.results.assess.samples import same_length
+from bondloop.results.figures.axis_unit import labelled, quantity_of, scaled
+from bondloop.results.figures.layout import (
+    ACTUAL,
+    DESIRED,
+    ERROR,
+    dress,
+    finish,
+    heading,
+    legend,
+    page,
+    round_steps,
+)
+from bondloop.results.figures.thinning import drawable, envelope
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+__all__ = ["amplitude_spectrum", "error_spectrum"]
+
+
+def amplitude_spectrum(
+    values: NDArray[np.float64], sample_period: float | str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies [Hz] and amplitudes in the signal's unit, mean removed, with a Hann window.
+
+    A sine of amplitude a whose frequency falls on a line has the amplitude a there: 2 abs(Σ w x e^{-jωt}) /
+    Σ w.
+
+    Examples
+    --------
+    >>> t = np.arange(1000) * 1e-3
+    >>> f, a = amplitude_spectrum(3 * np.sin(2 * np.pi * 20 * t), 1e-3)
+    >>> float(f[a.argmax()]), round(float(a.max()), 6)
+    (20.0, 3.0)
+    """
+    window = np.hanning(values.size + 1)[:-1]
+    spectrum = np.fft.rfft((values - values.mean()) * window) * (2.0 / window.sum())
+    step = 1.0 / (values.size * POSITIVE.check(sample_period, "sample_period", "s"))
+    return np.arange(spectrum.size, dtype=np.float64) * step, np.abs(spectrum)
+
+
+def error_spectrum(
+    desired: NDArray[np.float64],
+    actual: NDArray[np.float64],
+    sample_period: float | str,
+    unit: str = "m",
+    *,
+    highest: float | str | None = None,
+    title: str = "",
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw the amplitude spectra of desired and actual motion and of their difference.
+
+    Parameters
+    ----------
+    desired, actual
+        Signals, shape (n,).
+    sample_period
+        Seconds between samples.
+    unit
+        Their unit.
+    highest
+        End of the frequency axis [Hz]; unless given, where everything has sunk below 1e-3 of the greatest
+        line or into the noise.
+    title, path
+        Heading, and where to save.
+
+    Examples
+    --------
+    >>> t = np.arange(2000) * 1e-3
+    >>> figure = error_spectrum(np.sin(30 * t), np.sin(30 * (t - 0.01)), 1e-3)
+    >>> figure.axes[0].get_xlabel()
+    'frequency [Hz]'
+    """
+    figure = page(2.7)
+    axes = figure.subplots()
+    draw_spectrum(axes, desired, actual, sample_period, unit, highest)
+    if title:
+        heading(axes, title)
+    return finish(figure, path)
+
+
+def draw_spectrum(
+    axes: Axes,
+    desired: NDArray[np.float64],
+    actual: NDArray[np.float64],
+    sample_period: float | str,
+    unit: str,
+    highest: float | str | None = None,
+) -> None:
+    """Draw the three spectra into axes."""
+    x, y = same_length(desired=desired, actual=actual)
+    sound = np.isfinite(drawable(x)) & np.isfinite(drawable(y))
+    count = sound.size if sound.all() else int(np.argmin(sound))
+    if count < 8:
+        raise InputError(f"a spectrum needs at least 8 finite samples; found {count}")
+    signals = {"desired": x[:count], "actual": y[:count], "error": y[:count] - x[:count]}
+    looks = {"desired": DESIRED, "actual": ACTUAL, "error": ERROR}
+    lines = {name: amplitude_spectrum(signal, sample_period) for name, signal in signals.items()}
+    factor, shown = scaled(unit, [amplitude for _, amplitude in lines.values()])
+    peak = max(float(amplitude.max()) for _, amplitude in lines.values()) * factor or 1.0
+    frequency = lines["desired"][0]
+    band = _band(frequency, [amplitude for _, amplitude in lines.values()])
+    end = band if not highest else POSITIVE.check(highest, "highest", "Hz")
+    inside = frequency <= end
+    # Lines below 1e-4 of the greatest are off the page: rounding and leakage live there. An error far below
+    # the motion is still to be seen, down to what rounding leaves of it.
+    error = float(lines["error"][1][inside].max()) * factor
+    floor = min(1e-4 * peak, max(0.03 * error, 1e-15 * peak))
+    axes.set_yscale("log")
+    for name, (_, amplitude) in lines.items():
+        f, a = envelope(frequency[inside], np.maximum(amplitude[inside] * factor, 1e-3 * floor))
+        axes.plot(f, a, label=name, **looks[name])
+    axes.set(xlim=(0.0, end), ylim=(floor, 2.0 * peak))
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    what = quantity_of(unit)
+    dress(axes, "frequency [Hz]", labelled(f"{what} amplitude".strip(), shown))
+    axes.xaxis.set_major_locator(round_steps(8))
+    legend(axes)
+
+
+def _band(frequency: NDArray[np.float64], spectra: list[NDArray[np.float64]]) -> float:
+    """Return a little more than the highest frequency whose line stands above the floor and the noise."""
+    # White noise has Rayleigh amplitudes: of a million lines none stands 8 medians high.
+    level = max(max(1e-3 * float(spectrum.max()), 8 * float(np.median(spectrum))) for spectrum in spectra)
+    above = [int(np.flatnonzero(amplitude > level)[-1]) for amplitude in spectra if (amplitude > level).any()]
+    if not above:
+        return float(frequency[-1])
+    return float(min(max(1.5 * frequency[max(above)], frequency[min(10, frequency.size - 1)]), frequency[-1]))

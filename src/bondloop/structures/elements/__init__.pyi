@@ -1,0 +1,12 @@
+from bondloop.structures.elements.bar import Bar as Bar
+from bondloop.structures.elements.base import DOFS as DOFS
+from bondloop.structures.elements.base import Element as Element
+from bondloop.structures.elements.base import Member as Member
+from bondloop.structures.elements.beam import Beam as Beam
+from bondloop.structures.elements.beam_3d import Beam3D as Beam3D
+from bondloop.structures.elements.dashpot import Dashpot as Dashpot
+from bondloop.structures.elements.frame_2d import Frame2D as Frame2D
+from bondloop.structures.elements.frame_3d import Frame3D as Frame3D
+from bondloop.structures.elements.point_mass import PointMass as PointMass
+from bondloop.structures.elements.spring import Spring as Spring
+from bondloop.structures.elements.timoshenko import Timoshenko as Timoshenko

@@ -1,0 +1,10 @@
+from bondloop.structures.forms.attached import attach as attach
+from bondloop.structures.forms.attached import attach_bar as attach_bar
+from bondloop.structures.forms.modal_coordinates import modal_form as modal_form
+from bondloop.structures.forms.modal_systems import modal_system as modal_system
+from bondloop.structures.forms.structure_model import StructureModel as StructureModel
+from bondloop.structures.forms.structure_model import acceleration_loads as acceleration_loads
+from bondloop.structures.forms.structure_model import field_form as field_form
+from bondloop.structures.forms.structure_model import footing_of_model as footing_of_model
+from bondloop.structures.forms.structure_model import known_footing as known_footing
+from bondloop.structures.forms.structure_model import network_form as network_form

@@ -1,0 +1,11 @@
+from bondloop.structures.reduction.base import Reduced as Reduced
+from bondloop.structures.reduction.base import ReductionError as ReductionError
+from bondloop.structures.reduction.coordinates import elongation as elongation
+from bondloop.structures.reduction.coordinates import in_coordinates as in_coordinates
+from bondloop.structures.reduction.coordinates import member_coordinates as member_coordinates
+from bondloop.structures.reduction.coordinates import motion_of as motion_of
+from bondloop.structures.reduction.coordinates import stroke_rows as stroke_rows
+from bondloop.structures.reduction.coordinates import strokes as strokes
+from bondloop.structures.reduction.craig_bampton_reduction import craig_bampton as craig_bampton
+from bondloop.structures.reduction.guyan_reduction import guyan as guyan
+from bondloop.structures.reduction.modal_reduction import modal as modal

@@ -1,0 +1,338 @@
+"""The search: all families coarsely, the best few finely, the last few by the whole check."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from bondloop.errors import BondloopError
+
+if TYPE_CHECKING:
+    from bondloop.control import Candidate, Family, Setting, Task
+    from bondloop.tuning.trial import Bench, Trial
+
+__all__ = ["CLOSE", "Search", "chosen", "closed_in", "next_place"]
+
+
+GOLDEN = (3 - math.sqrt(5)) / 2
+"""Share of an interval at which it is cut where nothing better is known."""
+
+NEAR = 5e-3
+"""Share of the scale within which two places are one."""
+
+
+def next_place(errors: Mapping[float, float]) -> float | None:
+    """Return the place to try next; None where the least is known closely.
+
+    An rms error is the root of what stays and the square of what the setting is off by, so its square is a
+    parabola about the best setting: three places give it. Where they do not bend upwards, or one of them has
+    no error, the wider interval beside the best is cut by the golden section.
+
+    Parameters
+    ----------
+    errors
+        By place, three of them or more; infinite where a try came to nothing.
+
+    Examples
+    --------
+    >>> round(next_place({0.0: 0.5, 0.5: 0.1, 1.0: 0.7}), 4)
+    0.4167
+    """
+    places = sorted(errors)
+    i = min(range(len(places)), key=lambda k: errors[places[k]])
+    best = places[i]
+    beside = [places[k] for k in (i - 1, i + 1) if 0 <= k < len(places)]
+    if len(beside) == 2 and all(math.isfinite(errors[p]) for p in beside):
+        (a, c), b = beside, best
+        fa, fb, fc = (errors[p] ** 2 for p in (a, b, c))
+        bend = (b - a) * (fb - fc) - (b - c) * (fb - fa)
+        if bend:
+            place = b - 0.5 * ((b - a) ** 2 * (fb - fc) - (b - c) ** 2 * (fb - fa)) / bend
+            if a < place < c:
+                return place if abs(place - b) > NEAR else None
+    widest = max(beside, key=lambda p: abs(p - best))
+    return best + GOLDEN * (widest - best) if abs(widest - best) > NEAR else None
+
+
+def closed_in(error: Callable[[float], float], start: float, tries: int) -> None:
+    """Try places between 0 and 1, ever closer to the least error.
+
+    Parameters
+    ----------
+    error
+        Tries a place and returns its error; it remembers what it has tried.
+    start
+        The best place so far, between 0 and 1.
+    tries
+        How many further places at most, both ends not counted.
+    """
+    errors = {place: error(place) for place in (0.0, start, 1.0)}
+    for _ in range(tries):
+        place = next_place(errors)
+        if place is None or min(abs(place - p) for p in errors) < NEAR / 5:
+            return
+        errors[place] = error(place)
+
+
+CLOSE = 1.1
+"""Errors within this factor of the least count as equal: then margin decides, and noise."""
+
+SURE = 0.95
+"""Margins within this factor of the largest count as equal."""
+
+
+def _tolerable(trials: Iterable[Trial]) -> list[Trial]:
+    """Return those that pass their check, and of them those that need no care, if there are any."""
+    passed = [t for t in trials if t.check is not None and t.check.passed]
+    return [t for t in passed if t.check is not None and t.check.level == "run"] or passed
+
+
+def chosen(trials: Iterable[Trial]) -> Trial | None:
+    """Return the one to take of those that were checked.
+
+    Of those that pass, the least error; where others come within a tenth of it, of these the one that needs
+    no care, then the largest margin, then the least noise.
+    """
+    passed = [t for t in trials if t.check is not None and t.check.passed]
+    if not passed:
+        return None
+    least = min(t.error for t in passed)
+    close = _tolerable(t for t in passed if t.error <= CLOSE * least)
+    widest = max(t.margin for t in close)
+    wide = [t for t in close if t.margin >= SURE * widest]
+    return min(wide, key=lambda t: (t.noise if math.isfinite(t.noise) else math.inf, t.error))
+
+
+REFINED, OF_EACH = 8, 2
+"""How many are refined, each with other choices (order, span, kind), and how many of one family at most with
+the force held, and as many with the force carried on: each way wants other numbers."""
+
+HOPELESS = 8.0
+"""A family whose best about the middle has so many times the least error is dropped."""
+
+KEPT = 3
+"""Of each family, as many of the coarse grid are tried at full length."""
+
+TRIES = (2, 4)
+"""In each round over the settings of all that is refined, tries for each scale, its ends not counted."""
+
+GAIN = 0.99
+"""What gains less than this factor in a round is not refined any more."""
+
+CHECKED, MOST_CHECKED = 4, 10
+"""Of the best, as many are checked in full; and until one passes, at most so many."""
+
+
+class Search:
+    """A search for the best compensator of a test.
+
+    Parameters
+    ----------
+    bench
+        Where candidates are tried.
+    task
+        What they are to do.
+    families
+        What is tried.
+    until
+        The time, by `time.monotonic`, after which nothing new is begun.
+    progress
+        Called with (candidates done, candidates in all).
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        task: Task,
+        families: Iterable[Family],
+        until: float = math.inf,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.bench, self.task, self.until, self.progress = bench, task, until, progress
+        self.trials: dict[tuple[object, ...], Trial] = {}
+        self.dismissed: list[Trial] = []
+        self.unsuited: dict[str, str] = {}
+        self.settings: dict[str, dict[str, Setting]] = {}
+        self.whole = 0
+        self._families = list(families)
+
+        for family in self._families:
+            try:
+                self.settings[family.name] = dict(family.settings(task))
+            except BondloopError as error:
+                self.unsuited[family.name] = str(error)
+        self._families = [f for f in self._families if f.name in self.settings]
+
+    def star(self) -> list[Candidate]:
+        """Return the middle of each family's settings and each setting's other values."""
+        return _in_turn(list(family.star(self.task)) for family in self._families)
+
+    def carried(self) -> list[Candidate]:
+        """Return the best of the families of promise, with the force carried on, and what lies about them.
+
+        Along the scales only: with other numbers the compiled tick is the same.
+        """
+        rows: list[list[Candidate]] = []
+        for trial in self._promising() if True in self.bench.ways else ():
+            best = replace(trial.candidate, carried=True)
+            scales = {n: s for n, s in self.settings[best.family.name].items() if s.between}
+            rows.append([best, *(best.other(**{n: v}) for n, s in scales.items() for v in s.values)])
+        return [c for c in _in_turn(rows) if c.key not in self.trials]
+
+    def _promising(self) -> list[Trial]:
+        """Return the best of each family, without those that are far behind."""
+        best = self.best_of_each()
+        return [t for t in best if t.error <= HOPELESS * best[0].error]
+
+    def rest(self) -> list[Candidate]:
+        """Return all combinations of settings for the families of promise, the force in the better way.
+
+        A family of which nothing ran to its end is not dropped: another setting may be stable.
+        """
+        ran = {t.candidate.family.name for t in self.ranked()}
+        promising = {t.candidate.family.name: t.candidate.carried for t in self._promising()}
+        ways = {f.name: promising.get(f.name, next(iter(promising.values()), False)) for f in self._families}
+        rows = [
+            [replace(c, carried=ways[f.name]) for c in f.candidates(self.task)]
+            for f in self._families
+            if f.name in promising or f.name not in ran
+        ]
+        return [c for c in _in_turn(rows) if c.key not in self.trials]
+
+    def coarse(self, finer: int = 1) -> list[Candidate]:
+        """Return all combinations of the families' settings, both ways of the force.
+
+        Parameters
+        ----------
+        finer
+            How many steps to make of each step of a scale.
+        """
+        return _in_turn(
+            [replace(c, carried=way) for c in family.candidates(self.task, finer) for way in self.bench.ways]
+            for family in self._families
+        )
+
+    def run(self, candidates: Sequence[Candidate], jobs: int = 1) -> None:
+        """Try candidates, as far as time allows."""
+        self.whole += len(candidates)
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            for _ in pool.map(self.tried, candidates):
+                if self.progress is not None:
+                    self.progress(min(len(self.trials), self.whole - 1), self.whole)
+        finally:  # who interrupts it does not wait for the rest
+            pool.shutdown(cancel_futures=True)
+
+    def tried(self, candidate: Candidate) -> Trial | None:
+        """Return what comes of a candidate; each is tried once, and none after the time is over."""
+        key = candidate.key
+        if key not in self.trials:
+            if time.monotonic() > self.until:
+                return None
+            self.trials[key] = self.bench.tried(candidate)
+        return self.trials[key]
+
+    def refine(self) -> None:
+        """Look about the best, in rounds, so that all have had one before time is over."""
+        starts = self.starts()
+        for tries in TRIES:
+            better = [(start, self.refined(start, tries)) for start in starts]
+            starts = sorted((b for s, b in better if b.error < GAIN * s.error), key=lambda t: t.error)
+
+    def refined(self, start: Trial, tries: int) -> Trial:
+        """Return the best that is found about a candidate, setting by setting.
+
+        On a scale the tries close in between the marks on both sides; of choices all are tried.
+        """
+        best = start
+        for name, setting in self.settings[start.candidate.family.name].items():
+            if setting.between:
+                others = self._along(best, name, setting, tries)
+            else:
+                others = self._others(best, name, setting)
+            best = min([best, *others], key=lambda t: t.error)
+        return best
+
+    def _others(self, best: Trial, name: str, setting: Setting) -> list[Trial]:
+        values = [v for v in setting.values if v != best.candidate.values[name]]
+        trials = (self.tried(best.candidate.other(**{name: v})) for v in values)
+        return [t for t in trials if t is not None]
+
+    def _along(self, best: Trial, name: str, setting: Setting, tries: int) -> list[Trial]:
+        """Return what was tried of one setting, between the marks on both sides of the best so far."""
+        value = float(best.candidate.values[name])
+        low, high = setting.around(value)
+        at = setting.share(low, high, value)
+        seen: list[Trial] = []
+
+        def error(share: float) -> float:
+            place = {0.0: low, at: value, 1.0: high}.get(share)
+            if place is None:
+                place = setting.middle(low, high, share)
+            trial = self.tried(best.candidate.other(**{name: place}))
+            if trial is None:
+                return math.inf
+            seen.append(trial)
+            return trial.error
+
+        closed_in(error, at, tries)
+        return seen
+
+    def again(self, bench: Bench) -> None:
+        """Go on at another bench, with what was best so far of each family and overall."""
+        by_family: dict[str, list[Trial]] = {}
+        for trial in self.ranked():
+            by_family.setdefault(trial.candidate.family.name, []).append(trial)
+        self.bench, self.dismissed = bench, list(self.trials.values())
+        self.trials = {}
+        self.run([t.candidate for trials in by_family.values() for t in trials[:KEPT]])
+        rest = (t for t in self.dismissed if t.candidate.key not in self.trials)
+        self.dismissed = [replace(t, whole=False) for t in rest]
+
+    def ranked(self) -> list[Trial]:
+        """Return all that came to an end, the least error first."""
+        return sorted((t for t in self.trials.values() if t.ran), key=lambda t: t.error)
+
+    def starts(self) -> list[Trial]:
+        """Return what is worth refining: the best with different choices, some of each family."""
+        starts: dict[tuple[object, ...], Trial] = {}
+        count: dict[tuple[str, bool], int] = {}
+        for trial in self.ranked():
+            family = trial.candidate.family.name
+            choices = (v for n, v in trial.candidate.values.items() if not self.settings[family][n].between)
+            way = (family, trial.candidate.carried)
+            key = (*way, *choices)
+            if key not in starts and count.get(way, 0) < OF_EACH:
+                starts[key] = trial
+                count[way] = count.get(way, 0) + 1
+        return list(starts.values())[:REFINED]
+
+    def best_of_each(self) -> list[Trial]:
+        """Return the best of each family, the least error first."""
+        best: dict[str, Trial] = {}
+        for trial in self.ranked():
+            best.setdefault(trial.candidate.family.name, trial)
+        return list(best.values())
+
+    def checked(self) -> list[Trial]:
+        """Check the best in full: those near the least error, and on until one passes."""
+        queue = list({t.candidate.key: t for t in (*self.best_of_each(), *self.ranked())}.values())
+        least = queue[0].error if queue else math.inf
+        queue.sort(key=lambda t: t.error > CLOSE * least)  # near ones first, of every family
+        done: list[Trial] = []
+        for i, trial in enumerate(queue[:MOST_CHECKED]):
+            if any(t.passed for t in done) and (i >= CHECKED or trial.error > CLOSE * least):
+                break
+            done.append(self.bench.checked(trial))
+        self.trials.update({t.candidate.key: t for t in done})
+        return done
+
+
+def _in_turn(rows: Iterable[list[Candidate]]) -> list[Candidate]:
+    """Return one of each family in turn: a search that runs out of time has tried something of each."""
+    return [c for turn in zip_longest(*rows) for c in turn if c is not None]
