@@ -127,6 +127,7 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/front_door.py
 	$(BIN)/codespell
 
 format: $(DEV)

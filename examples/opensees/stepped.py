@@ -16,11 +16,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "src
 
 import frame  # noqa: E402 - found by the line above
 
-from bondloop.interop import (
-    OpenSeesHalf,
-    RemoteRig,
-    step_by_step,
-)
+from bondloop.interop import OpenSeesHalf, RemoteRig, step_by_step  # noqa: E402
 
 
 def explicit() -> None:

@@ -50,7 +50,8 @@ def test_a_damaged_library_is_built_anew(damage):
 
 
 def test_processes_build_the_same_library_at_once(folder):
-    code = f"from bondloop.engine.codegen.toolchain import *; print(load({SOURCE!r}, 'demo', compiler()).demo_run())"
+    code = "from bondloop.engine.codegen.toolchain import *; "
+    code += f"print(load({SOURCE!r}, 'demo', compiler()).demo_run())"
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)]
     assert [p.communicate()[0].split() for p in processes] == [[b"42"]] * 3
     assert len(list(folder.iterdir())) == 2  # it and its note

@@ -16,6 +16,7 @@ def test_every_name_is_found():
 
 
 def test_a_reader_of_telemetry_does_not_load_the_compiler():
-    script = "import sys; from bondloop.realtime import Ring, Mailbox; print('bondloop.engine.codegen' in sys.modules)"
+    script = "import sys; from bondloop.realtime import Ring, Mailbox; "
+    script += "print('bondloop.engine.codegen' in sys.modules)"
     found = subprocess.check_output([sys.executable, "-c", script], text=True)
     assert found.strip() == "False"

@@ -112,7 +112,7 @@ class Model(Graph):
         return system
 
     def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:
-        """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cutting.cut`.
+        """Cut into a numerical and a physical half at named bonds; see `bondloop.bondgraph.cutting`.
 
         ``numerical, physical = chain.cut("m2.right >> m3.left")``
 

@@ -342,7 +342,7 @@ class System(SystemData):
         atol: float | None = None,
         max_step: float | str = np.inf,
     ) -> Trajectory:
-        """Integrate with SciPy's solvers; see :func:`bondloop.engine.analysis.simulation.simulation.simulate`.
+        """Integrate with SciPy's solvers; see `bondloop.engine.analysis.simulation`.
 
         Parameters
         ----------

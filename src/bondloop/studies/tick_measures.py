@@ -140,7 +140,7 @@ def _sums(word: str, inside: Expr, terms: Mapping[str, Expr]) -> dict[Var, Expr]
 
 
 def _work(kind: str, word: str, of: Expr, along: Expr, _: Tick, before: Expr) -> Accumulator:
-    """Return the sum of ∫of d(along) by the trapezoidal rule, as `bondloop.results.work`; or of magnitudes."""
+    """Return the sum of ∫of d(along) by the trapezoidal rule, as `bondloop.results.work`; or of sizes."""
     last, place = Var(f"{word}.of"), Var(f"{word}.along")
     part = (of + last) * 0.5 * (along - place)
     total = _sums(word, before > 0, {"sum": part if kind == "work" else function("fabs", part)})

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph.elements.inverse import inverse_of
-from bondloop.bondgraph.elements.multiport import Multiport
 from bondloop.bondgraph.elements.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bondloop.bondgraph.elements.multiport import Multiport
     from bondloop.bondgraph.elements.relations import Relations, Solution
 
 

@@ -2,9 +2,9 @@
 
 An expression is a variable, a constant, or an operation on expressions. It is a plain value: it can be
 evaluated, differentiated (:mod:`bondloop.engine.ir.calculus`), shown with SymPy
-(:mod:`bondloop.engine.passes.sympy_bridge`) and written as Python or C. All values are double precision numbers;
-comparisons give 1.0 or 0.0. Operands are kept in the order in which they were written, so that every
-reading of an expression sums in the same order.
+(:mod:`bondloop.engine.passes.sympy_bridge`) and written as Python or C. All values are double precision
+numbers; comparisons give 1.0 or 0.0. Operands are kept in the order in which they were written, so that
+every reading of an expression sums in the same order.
 
 >>> x, k = Var("x"), Var("k")
 >>> print(k * x + x**3)

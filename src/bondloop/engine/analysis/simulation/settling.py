@@ -197,7 +197,7 @@ class Settling:
     ) -> list[float] | None:
         """Try every combination of modes that has a causality, those first that change least.
 
-        Where some combinations have none, the passes may go in circles; see :mod:`bondloop.engine.passes.mode_resolution`.
+        Where some combinations have none, the passes may go in circles; see `mode_resolution`.
         """
         n, none, known = self.count, [0.0] * self.count, self.slacks
         for modes in self._combinations(self.modes.of(x)):

@@ -2,8 +2,8 @@
 
 A step is stable where every eigenvalue lies inside the unit circle. Small steps are written out and solved
 densely. Long delay lines are never written out: their ``z^−m`` enters the characteristic equation in closed
-form, which is counted along the circle (`bondloop.engine.analysis.spectrum.spectrum_delays`). Thousands of states are searched
-along the circle by shift and invert (`bondloop.engine.analysis.spectrum.spectrum_sparse`).
+form, which is counted along the circle (`spectrum_delays`). Thousands of states are searched along the
+circle by shift and invert (`spectrum_sparse`).
 """
 
 from __future__ import annotations
