@@ -19,29 +19,11 @@ from pathlib import Path
 import bondloop
 
 PAGE = Path(__file__).with_suffix(".md")
-FOR_NEIGHBOURS = {
-    "bondloop.bondgraph.drawing",
-    "bondloop.bondgraph.elements",
-    "bondloop.bondgraph.passes",
-    "bondloop.control.adaptive",
-    "bondloop.control.blocks",
-    "bondloop.control.feedback",
-    "bondloop.control.feedforward",
-    "bondloop.control.junction",
-    "bondloop.dashboard.replay",
-    "bondloop.identify.models",
-    "bondloop.identify.process",
-    "bondloop.lazy_names",
-    "bondloop.realtime.console",
-    "bondloop.realtime.programs",
-    "bondloop.realtime.telemetry",
-}
-"""What is there for other rooms alone: nothing of it is promised to users."""
 ROOMS = sorted(
     (
         module.name.removeprefix("bondloop.")
         for module in pkgutil.walk_packages(bondloop.__path__, "bondloop.")
-        if (module.ispkg or module.name.count(".") == 1) and module.name not in FOR_NEIGHBOURS
+        if module.ispkg or module.name.count(".") == 1
     ),
     key=lambda room: (room == "extend", room),
 )

@@ -63,13 +63,9 @@ def test_only_public_names_are_shown():
     assert shown == {name for name in bondloop.__all__ if not name.startswith("__")}
 
 
-def test_every_lazy_name_is_public():
-    assert set(bondloop._LAZY) <= set(bondloop.__all__)
-
-
 def test_what_belongs_elsewhere_is_not_offered():
     """π is bl.math's, and who needs the compiler's room imports it."""
-    assert not {"pi", "compile"} & {*bondloop.__all__, *bondloop._LAZY}
+    assert not {"pi", "codegen"} & {*bondloop.__all__}
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():

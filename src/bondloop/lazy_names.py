@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["lazy_names"]
+__all__: list[str] = []
 
 
 def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
@@ -47,6 +47,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callab
         return thing
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        own = vars(sys.modules[package])
+        return sorted({*(own["__all__"] or homes), *(name for name in own if name.startswith("__"))})
 
     return get, names

@@ -21,17 +21,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "CausalGraph",
-    "Derivation",
-    "FlatGraph",
-    "assign",
-    "compiled",
-    "derive",
-    "derive_equations",
-    "domain_at",
-    "flatten",
-    "system_of",
-]
+__all__: list[str] = []
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)
