@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import inspect
 import os
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,10 +73,13 @@ class Family(Mapping[str, "Kind"]):
 
 
 def _import_promised(room: str) -> None:
-    """Import everything that a room promises."""
-    module = sys.modules[room]
+    """Import everything that a room and the folders in it promise."""
+    module = importlib.import_module(room)
     for name in getattr(module, "__all__", ()):
         getattr(module, name)
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if inner.ispkg:
+            _import_promised(f"{room}.{inner.name}")
 
 
 @cache
