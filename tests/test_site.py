@@ -93,7 +93,7 @@ def test_the_reference_describes_every_public_name_once():
 
 def test_constants_are_described_too():
     pages = script("reference").room_pages()
-    assert ".. py:data:: SCALES\n   :module: bondloop.results\n\n   All thresholds" in pages["assess"]
+    assert ".. py:data:: SCALES\n   :module: bondloop.results\n\n   All thresholds" in pages["results"]
 
 
 def test_names_in_the_list_lead_to_their_descriptions():
