@@ -302,7 +302,11 @@ def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
     # Patience by the clock: others may take the processor.
     monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
-    lines = ("import bondloop.results.isolated as it", "def read_content(*_):", "    while True: pass")
+    lines = (
+        "import bondloop.results.records.isolated as it",
+        "def read_content(*_):",
+        "    while True: pass",
+    )
     first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_content = read_content")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):
         Record.load(path, isolated=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "read_hdf5", "read_matlab", "read_numpy", "read_parts"]
 
 RUN = "bondloop run"
-"""What a run file says of its format; see `bondloop.results.hdf5`."""
+"""What a run file says of its format; see `bondloop.results.records.hdf5`."""
 
 
 def read_numpy(path: Path) -> Measurements:

@@ -131,7 +131,7 @@ class Emulated(Described, member_of="rig"):
         if not isinstance(self.physical, Model):
             raise InputError(
                 "Emulated(physical): expected the physical half of a cut, as model.cut('m2 >> m3')[1] gives "
-                f"it, or bondloop.rigs.mounting(device); found {self.physical!r:.60}"
+                f"it, or bondloop.rigs.mounted(device); found {self.physical!r:.60}"
             )
         if not isinstance(self.sensors, Mapping):
             raise InputError(

@@ -3,7 +3,7 @@
 A signal is evaluated with NumPy, written as an expression of time into the generated code where it has a
 closed form, added to others, scaled, shifted, differentiated, and described so that a run can be repeated.
 
->>> from bondloop.program import signals
+>>> from bondloop import signals
 >>> wall = signals.Sine(amplitude="5 mm", frequency=5) + signals.Step(0.001, at=1)
 >>> round(wall(0.05), 6)
 0.005

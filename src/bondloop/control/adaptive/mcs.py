@@ -46,7 +46,7 @@ class MCS(Controller):
     ``y_e = C_e x_e`` the filtered error.
 
     The proof of stability asks that {A_m, B_e, C_e} is strictly positive real (eq. 11), with A_m that of the
-    *numerical half* (eq. 9): see `bondloop.substructure.reference`. C_e = [4/t_s, 1] is strictly
+    *numerical half* (eq. 9): see `bondloop.substructure.reference_model`. C_e = [4/t_s, 1] is strictly
     positive real with a model of poles at -4/t_s, which is not the one that is followed; with a mass on a
     spring and a damper it is only where 4/t_s is below c/m. The check of a test says which it is.
 

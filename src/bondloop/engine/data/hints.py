@@ -152,7 +152,7 @@ def hints_of(make: Callable[..., Any]) -> dict[str, Any]:
             return get_type_hints(target, localns=known, include_extras=True)
         except NameError as error:
             name = error.name or ""
-            known[name] = _ALIASES.get(name) or type(name, (_Unresolved,), {})
+            known[name] = _ALIASES.get(name) or getattr(abc, name, None) or type(name, (_Unresolved,), {})
 
 
 @cache

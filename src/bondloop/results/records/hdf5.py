@@ -11,7 +11,7 @@ Layout, schema 2::
     /description            JSON text: the full description of the test
     /attributes             JSON text: status, message, seeds, versions, created, backend, wall_seconds
 
-A run that was recorded while it ran (`bondloop.results.growing`) has more::
+A run that was recorded while it ran (`bondloop.results.records.growing`) has more::
 
     /committed              int64: rows that are complete; rows beyond them are not read
     /loop/<word>            integers (n,): what the executive says of each cycle; see realtime/c/segment.h

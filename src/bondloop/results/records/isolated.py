@@ -43,7 +43,9 @@ def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = Non
     InputError
         As for `read_content`, and where the other process crashed or took too long.
     """
-    answer, body = ask("bondloop.results.isolated:run_parts", _expected(path), ["h5py"], channels=channels)
+    answer, body = ask(
+        "bondloop.results.records.isolated:run_parts", _expected(path), ["h5py"], channels=channels
+    )
     names, size = list(answer["units"]), int(answer["size"])
     time, *columns = numbers_of(body, size * (len(names) + 1), Path(path)).reshape(len(names) + 1, size)
     meanings = {n: Meaning.from_description(d) for n, d in answer["meanings"].items()}
@@ -84,7 +86,7 @@ def read_log(path: str | os.PathLike[str]) -> LoopLog:
     InputError
         If it cannot be read, or the other process crashed.
     """
-    answer, body = ask("bondloop.results.isolated:log_parts", _expected(path), ["h5py"])
+    answer, body = ask("bondloop.results.records.isolated:log_parts", _expected(path), ["h5py"])
     table = numbers_of(body, len(CLOCK) * int(answer["size"]), Path(path))
     return dict(zip(CLOCK, table.reshape(len(CLOCK), -1), strict=True)), list(answer["events"])
 

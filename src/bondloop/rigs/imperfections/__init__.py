@@ -1,10 +1,10 @@
 """What is wrong with a real signal path, as parts: noise, bias, quantisation, delay, play and the like.
 
-Each part takes a value and gives a worse one, as statements of a tick (:mod:`bondloop.program.tick`); what is
+Each part takes a value and gives a worse one, as statements of a tick (`bondloop.engine.ir.Tick`); what is
 rehearsed is what is compiled. Parts that compare pass NaN on rather than replacing it by a limit, so that a
 diverging run is seen.
 
->>> from bondloop.program.expr import Var, evaluate
+>>> from bondloop.engine.ir import Var, evaluate
 >>> x = Var("x")
 >>> applied = Bias("2 mm").apply(x, Context("rig.x", Var("n"), period=0.001))
 >>> evaluate(applied.value, {x: 1.0})
