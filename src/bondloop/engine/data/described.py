@@ -13,7 +13,17 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bondloop.display import brief
-from bondloop.engine.data.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
+from bondloop.engine.data.kinds import (
+    DERIVED,
+    PYTHON,
+    Kind,
+    family_word,
+    file_of,
+    in_words,
+    plain,
+    register,
+    same,
+)
 from bondloop.engine.data.ranges import Range, number
 from bondloop.engine.data.restoring import restore
 from bondloop.errors import InputError
@@ -245,6 +255,8 @@ class Described:
         cls, family: str = "", *, alone: bool = False, member_of: str = "", **rest: object
     ) -> None:
         super().__init_subclass__(**rest)
+        if family and cls._family:
+            DERIVED.setdefault(cls._family, []).append(family)
         if family or member_of:
             cls._family = family or member_of
         if family:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     """What a description is made of: it fits into JSON."""
 
 __all__ = [
-    "ATOMS", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
+    "ATOMS", "DERIVED", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
     "file_digests", "file_of", "import_all_kinds", "in_python",
     "in_words", "is_row", "is_words", "kept", "kind_in_file", "kind_of_name", "origin_of", "plain",
     "register", "same", "stamp", "stamp_all", "without_folders",
@@ -93,6 +93,9 @@ def import_all_kinds() -> None:
 
 FAMILIES: dict[str, Family] = {}
 """Every kind by family and name."""
+
+DERIVED: dict[str, list[str]] = {}
+"""Families whose base derives from the base of another, by that other: a device is an ode."""
 
 _WORDS: dict[str, Kind | str] = {}
 """What a class stands for in a type, by its name: a kind, or a family by its base."""

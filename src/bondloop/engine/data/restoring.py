@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bondloop.engine.data.hints import Wanted, types_of, wanted
-from bondloop.engine.data.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
+from bondloop.engine.data.kinds import DERIVED, FAMILIES, PYTHON, Kind, is_words, kind_in_file
 from bondloop.engine.data.ranges import Range, number
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
 
@@ -34,7 +34,7 @@ _SUITS: dict[str, tuple[str, ...]] = {
 
 def suiting(family: str) -> tuple[str, ...]:
     """Return the families that may stand where one is wanted."""
-    return _SUITS.get(family, (family,))
+    return (*_SUITS.get(family, (family,)), *DERIVED.get(family, ()))
 
 
 class _Failed:
