@@ -12,7 +12,6 @@ from bondloop.display import notebook, table, telling
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.errors import InputError, unknown_name
-from bondloop.fmu import write_tick_fmu
 from bondloop.rehearsal import STRUCTURES, refuse_beyond_memory, steps_of
 from bondloop.signals import now_and_next
 
@@ -49,6 +48,8 @@ def write_test_fmu(
     binary
         Whether the binary for this platform is built.
     """
+    from bondloop.fmu import write_tick_fmu
+
     tick, signals = _half(test, half)
     for function in calls(tick).values():
         raise InputError(
