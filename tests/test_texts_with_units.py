@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import control, identify, structures, transfer
-from bondloop import results as assess
-from bondloop import results as plots
-from bondloop import results as records
+from bondloop import control, identify, results, structures, transfer
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.engine.data.described import Parameter
 from bondloop.errors import InputError
@@ -34,7 +31,7 @@ NAMED = re.compile(
 """Names of times and rates."""
 
 SAID = re.compile(
-    r"\bHz\b|\[s\]|\bin s(econds)?\b|\bseconds (of|to|between|from|that|in|spent|with|by|after)\b",
+    r"\bHz\b|\[s\]|\bin s(econds)?\b|\bseconds (of|to|between|from|that|in|spent|with|by|after|for|over)\b",
     re.IGNORECASE,
 )
 """What descriptions of them say."""
@@ -44,17 +41,17 @@ TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b
 """Annotations of numbers, and of those that may be texts; NumPy's ArrayLike and a descriptor among them."""
 
 RESULTS = {
-    "assess.FrequencyIndex", "assess.Response", "assess.Vibration", "compile.Result", "description.TestFile",
-    "tuning.Recommendation", "identify.Contents", "identify.FourierPoint", "identify.InputOutput",
-    "identify.MatrixFit", "identify.Nonlinearity", "identify.PlannedPoint", "identify.Spectral",
-    "identify.StepResponse", "identify.SteppedSinePlan", "measurements.Sampling", "program.PositiveRealness",
-    "program.StateSpace", "studies.Sampled",
+    "engine.analysis.PositiveRealness", "engine.codegen.Result", "engine.ir.StateSpace", "files.TestFile",
+    "identify.Contents", "identify.FourierPoint", "identify.InputOutput", "identify.MatrixFit",
+    "identify.Nonlinearity", "identify.PlannedPoint", "identify.Spectral", "identify.StepResponse",
+    "identify.SteppedSinePlan", "readers.Sampling", "results.FrequencyIndex", "results.Response",
+    "results.Vibration", "studies.Sampled", "tuning.Recommendation",
 }  # fmt: skip
 """Classes that the package makes for users to read; what it puts into them is in SI."""
 
 WITHOUT = {
     r"\.(discretise|at_start|advance|effective_mass|build)\(period\)": "of a tick that is being built, in SI",
-    r"program\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
+    r"engine\.passes\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
     r"fmu\.ForeignFmu\.host_c\(period\)": "writes C for a tick that is being built",
     r"identify\.Structure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
@@ -65,7 +62,7 @@ WITHOUT = {
 
 
 def times(things):
-    """Every parameter that is a time or a rate, ``assess.delay(longest)``, with annotation and owner."""
+    """Every parameter that is a time or a rate, ``results.delay(longest)``, with annotation and owner."""
     met = set()
     for place, thing in signatures(things):
         if inspect.isclass(thing) and place in RESULTS:
@@ -175,9 +172,9 @@ INVERSE = control.InverseModel(transfer.first_order(1.0, "10 ms"))
 SHAPED = control.LoopShaping.for_bandwidth(transfer.first_order(1.0, "10 ms"), "5 Hz")
 LQG = control.FeedforwardLQG(transfer.first_order(1.0, "10 ms"))
 MATRIX = transfer.ProcessMatrix(((transfer.first_order(1.0, 0.01),),))
-MOTION = records.GroundMotion(np.sin(10 * T) * np.exp(-T), 1e-3)
+MOTION = results.GroundMotion(np.sin(10 * T) * np.exp(-T), 1e-3)
 DATA = identify.Data.from_arrays({"u": X, "y": Y}, rate=1000)
-RECORD = records.Record(T, {"x": X})
+RECORD = results.Record(T, {"x": X})
 ONE = structures.Matrices([[2.0]], [[0.4]], [[8.0]], ("mass.ux",))
 
 
@@ -201,20 +198,22 @@ def hertz(call, many=False):
 
 
 CALLS = {
-    "assess.delay(sample_period)": ms(lambda v: assess.delay(X, Y, v)),
-    "assess.delay(longest)": Called(lambda v: assess.delay(X, Y, 1e-3, v), "50 ms", 0.05),
-    "assess.energy_error(sample_period)": ms(lambda v: assess.energy_error(X, Y, X, v)),
-    "assess.normalised_energy_error(sample_period)": ms(lambda v: assess.normalised_energy_error(X, Y, X, v)),
-    "assess.frequency_evaluation_index(sample_period)": ms(
-        lambda v: vars(assess.frequency_evaluation_index(X, Y, v))
+    "results.delay(sample_period)": ms(lambda v: results.delay(X, Y, v)),
+    "results.delay(longest)": Called(lambda v: results.delay(X, Y, 1e-3, v), "50 ms", 0.05),
+    "results.energy_error(sample_period)": ms(lambda v: results.energy_error(X, Y, X, v)),
+    "results.normalised_energy_error(sample_period)": ms(
+        lambda v: results.normalised_energy_error(X, Y, X, v)
     ),
-    "assess.frequency_evaluation_index(highest)": hertz(
-        lambda v: vars(assess.frequency_evaluation_index(X, Y, 1e-3, highest=v))
+    "results.frequency_evaluation_index(sample_period)": ms(
+        lambda v: vars(results.frequency_evaluation_index(X, Y, v))
     ),
-    "assess.response_at(sample_period)": ms(lambda v: vars(assess.response_at(X, Y, v, 10.0))),
-    "assess.response_at(frequency)": hertz(lambda v: vars(assess.response_at(X, Y, 1e-3, v))),
-    "assess.vibration(sample_period)": ms(lambda v: assess.vibration(v, X, Y).cut_off),
-    "assess.vibration_frequency(sample_period)": ms(lambda v: assess.vibration_frequency(X, v)),
+    "results.frequency_evaluation_index(highest)": hertz(
+        lambda v: vars(results.frequency_evaluation_index(X, Y, 1e-3, highest=v))
+    ),
+    "results.response_at(sample_period)": ms(lambda v: vars(results.response_at(X, Y, v, 10.0))),
+    "results.response_at(frequency)": hertz(lambda v: vars(results.response_at(X, Y, 1e-3, v))),
+    "results.vibration(sample_period)": ms(lambda v: results.vibration(v, X, Y).cut_off),
+    "results.vibration_frequency(sample_period)": ms(lambda v: results.vibration_frequency(X, v)),
     "control.PolynomialPrediction.ticks(period)": ms(PREDICTION.ticks),
     "control.PolynomialPrediction.weights(period)": ms(PREDICTION.weights),
     "control.PolynomialPrediction.weights(ahead)": ms(lambda v: PREDICTION.weights(1e-3, ahead=v)),
@@ -305,39 +304,37 @@ CALLS = {
     "integrate.structural.structure_tick(period)": Called(
         lambda v: structure_tick(ChenRicles(), 1, 0, 4, period=v, initial=(1, 0))[0].period, "100 ms", 0.1
     ),
-    "plots.error_spectrum(sample_period)": ms(lambda v: plots.error_spectrum(X, Y, v).axes[0].get_xlim()),
-    "plots.error_spectrum(highest)": hertz(
-        lambda v: plots.error_spectrum(X, Y, 1e-3, highest=v).axes[0].get_xlim()
+    "results.error_spectrum(sample_period)": ms(lambda v: results.error_spectrum(X, Y, v).axes[0].get_xlim()),
+    "results.error_spectrum(highest)": hertz(
+        lambda v: results.error_spectrum(X, Y, 1e-3, highest=v).axes[0].get_xlim()
     ),
-    "plots.prediction(period)": ms(lambda v: len(plots.prediction({"it": PREDICTION}, v).axes)),
-    "plots.prediction(frequencies)": hertz(
-        lambda v: len(plots.prediction({"it": PREDICTION}, 1e-3, frequencies=v).axes), many=True
+    "results.prediction(period)": ms(lambda v: len(results.prediction({"it": PREDICTION}, v).axes)),
+    "results.prediction(frequencies)": hertz(
+        lambda v: len(results.prediction({"it": PREDICTION}, 1e-3, frequencies=v).axes), many=True
     ),
-    "plots.subspace(sample_period)": ms(
-        lambda v: plots.subspace(X, Y, sample_period=v).axes[0].texts[0].get_text()
+    "results.subspace(sample_period)": ms(
+        lambda v: results.subspace(X, Y, sample_period=v).axes[0].texts[0].get_text()
     ),
-    "program.System.simulate(duration)": Called(lambda v: swing().simulate(v).time[-1], "100 ms", 0.1),
-    "program.signals.Earthquake.spectrum(frequency)": hertz(
-        Earthquake("1 m/s^2", "5 s", seed=1).spectrum, many=True
-    ),
-    "program.signals.Jennings.over(duration)": Called(lambda v: Jennings.over(v).rise, "2 min", 120.0),
-    "records.GroundMotion.scaled_to(periods)": Called(
+    "engine.System.simulate(duration)": Called(lambda v: swing().simulate(v).time[-1], "100 ms", 0.1),
+    "signals.Earthquake.spectrum(frequency)": hertz(Earthquake("1 m/s^2", "5 s", seed=1).spectrum, many=True),
+    "signals.Jennings.over(duration)": Called(lambda v: Jennings.over(v).rise, "2 min", 120.0),
+    "results.GroundMotion.scaled_to(periods)": Called(
         lambda v: MOTION.scaled_to({0.1: 1.0, 1.0: 2.0}, v).scale, ("200 ms", "0.5 s"), (0.2, 0.5)
     ),
-    "records.GroundMotion.scaled_to(target)": Called(
+    "results.GroundMotion.scaled_to(target)": Called(
         lambda v: MOTION.scaled_to(v).scale, {"100 ms": "1 m/s^2", "1 s": "2 m/s^2"}, {0.1: 1.0, 1.0: 2.0}
     ),
-    "records.GroundMotion.spectrum(periods)": Called(
+    "results.GroundMotion.spectrum(periods)": Called(
         lambda v: MOTION.spectrum(v).displacement, ["200 ms", "1 s"], [0.2, 1.0]
     ),
-    "records.Record.between(start)": Called(lambda v: RECORD.between(v, 0.3)["x"], "100 ms", 0.1),
-    "records.Record.between(end)": Called(lambda v: RECORD.between(0.1, v)["x"], "300 ms", 0.3),
-    "records.ResponseSpectrum.at(period)": Called(MOTION.spectrum([0.1, 1.0]).at, ["200 ms"], [0.2]),
-    "records.response_spectrum(sample_period)": ms(
-        lambda v: records.response_spectrum(X, v, [0.2, 1.0]).displacement
+    "results.Record.between(start)": Called(lambda v: RECORD.between(v, 0.3)["x"], "100 ms", 0.1),
+    "results.Record.between(end)": Called(lambda v: RECORD.between(0.1, v)["x"], "300 ms", 0.3),
+    "results.ResponseSpectrum.at(period)": Called(MOTION.spectrum([0.1, 1.0]).at, ["200 ms"], [0.2]),
+    "results.response_spectrum(sample_period)": ms(
+        lambda v: results.response_spectrum(X, v, [0.2, 1.0]).displacement
     ),
-    "records.response_spectrum(periods)": Called(
-        lambda v: records.response_spectrum(X, 1e-3, v).displacement, ["200 ms", "1 s"], [0.2, 1.0]
+    "results.response_spectrum(periods)": Called(
+        lambda v: results.response_spectrum(X, 1e-3, v).displacement, ["200 ms", "1 s"], [0.2, 1.0]
     ),
     "safety.PowerTrip.decay(period)": ms(bl.safety.PowerTrip(20.0).decay),
     "structures.time_history(sample_period)": Called(
@@ -387,4 +384,4 @@ def test_ratios_in_percent():
     )
     with pytest.raises(InputError, match="zeta1: expected a number without a unit"):
         bl.structures.Structure().rayleigh_from("2 m", 1.0, 0.03, 2.0)
-    assert records.response_spectrum(X, 1e-3, [1.0], "5 %").damping == 0.05
+    assert results.response_spectrum(X, 1e-3, [1.0], "5 %").damping == 0.05

@@ -27,7 +27,7 @@ USED = 0.8
 
 OFF, LOST = 0.1, 0.5
 """Predicted tracking errors from which the result is in doubt although the loop is stable, and from which
-it is worth nothing; those of a run's verdict (`assess.judgement`)."""
+it is worth nothing; those of a run's verdict (`results.assess`)."""
 
 RISING = 1.1
 """Growth of the largest displacement from one quarter of the dry run to the next that is a trend."""

@@ -1,8 +1,15 @@
-"""What a session in real time judges and waits by: an argument of `run_realtime`."""
+"""What a session in real time judges and waits by: an argument of `run_realtime`.
+
+Times are in s, or texts with a unit (``"20 ms"``).
+"""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from bondloop.engine.data import Parameter
 
 __all__ = ["MachinePolicy", "PreflightPolicy", "SessionPolicy"]
 
@@ -33,7 +40,7 @@ class MachinePolicy:
     suggested: float = 1.5
     trips: float = 3.0
     least: float = 0.01
-    frozen: float = 0.05
+    frozen: Parameter = Parameter(0.05, above=0, unit="s")
     frozen_samples: int = 20
     warning: float = 0.8
 
@@ -55,11 +62,11 @@ class PreflightPolicy:
 
     Examples
     --------
-    >>> PreflightPolicy(rest=2.0).share
-    0.005
+    >>> PreflightPolicy(rest="2 s").rest
+    2.0
     """
 
-    rest: float = 1.0
+    rest: Parameter = Parameter(1.0, above=0, unit="s")
     samples: int = 5
     share: float = 0.005
     noise: float = 3.0
@@ -90,17 +97,17 @@ class SessionPolicy:
 
     Examples
     --------
-    >>> SessionPolicy(backlog=8.0).look
-    0.1
+    >>> SessionPolicy(look="50 ms").look
+    0.05
     """
 
-    look: float = 0.1
-    catch_up: float = 0.01
-    patience: float = 0.2
-    backlog: float = 4.0
+    look: Parameter = Parameter(0.1, above=0, unit="s")
+    catch_up: Parameter = Parameter(0.01, least=0, unit="s")
+    patience: Parameter = Parameter(0.2, above=0, unit="s")
+    backlog: Parameter = Parameter(4.0, above=0, unit="s")
     backlog_bytes: int = 1 << 28
-    disk_room: float = 10.0
-    endless_disk_room: float = 600.0
-    words_every: float = 5.0
+    disk_room: Parameter = Parameter(10.0, least=0, unit="s")
+    endless_disk_room: Parameter = Parameter(600.0, least=0, unit="s")
+    words_every: Parameter = Parameter(5.0, least=0, unit="s")
     machine: MachinePolicy = MachinePolicy()
     preflight: PreflightPolicy = PreflightPolicy()

@@ -1,8 +1,12 @@
 """How studies share their work, how much they keep, and where a search changes its scale."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from bondloop.engine.data import Parameter
 
 __all__ = ["POLICY", "Policy"]
 
@@ -10,6 +14,8 @@ __all__ = ["POLICY", "Policy"]
 @dataclass(frozen=True)
 class Policy:
     """Sizes and times of studies; results do not depend on those of chunks, files and clusters.
+
+    Times are in s, or texts with a unit (``"500 ms"``).
 
     Parameters
     ----------
@@ -35,17 +41,17 @@ class Policy:
 
     Examples
     --------
-    >>> Policy(chunk_seconds=0.5).patience
-    30.0
+    >>> Policy(chunk_seconds="500 ms").chunk_seconds
+    0.5
     """
 
-    chunk_seconds: float = 2.0
+    chunk_seconds: Parameter = Parameter(2.0, above=0, unit="s")
     first_chunk: int = 32
     chunk_multiple: int = 8
     largest_chunk: int = 2**20
     chunks_ahead: int = 2
-    patience: float = 30.0
-    flush_seconds: float = 2.0
+    patience: Parameter = Parameter(30.0, above=0, unit="s")
+    flush_seconds: Parameter = Parameter(2.0, least=0, unit="s")
     flush_rows: int = 2**18
     row_group: int = 2**15
     form_numbers: int = 4000

@@ -1,4 +1,4 @@
-"""Newton's method in C, for every target that is written as C: translated from `program.newton`.
+"""Newton's method in C, for every target that is written as C: translated from `engine.ir.newton_iteration`.
 
 The functions that all loops share become functions of the file. The method itself is written where the loop
 stands, so that a compiler sees the equations of the loop in it: where Python calls a function of the loop, C

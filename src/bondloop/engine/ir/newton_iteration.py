@@ -1,7 +1,7 @@
 """Newton's method for the tears of an algebraic loop that is not linear: the one text for every target.
 
 Python executes it as it stands. The C of every other target is translated from it, statement by statement
-(`compile.c_newton`), so it keeps to numbers, arrays of numbers, loops and conditions.
+(`engine.codegen.c_newton`), so it keeps to numbers, arrays of numbers, loops and conditions.
 
 A step leads from a point, where the equations are replaced by their tangents, to where these are fulfilled.
 

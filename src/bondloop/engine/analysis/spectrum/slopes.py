@@ -198,7 +198,7 @@ class Slopes:
 
 
 def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
-    """Slopes of a curved function by the chain rule and the rules of `program.calculus`, at numbers."""
+    """Slopes of a curved function by the chain rule and the rules of `engine.ir.calculus`, at numbers."""
     variables, slopes = derivatives(name, len(operands))
     values = {v: value for v, (value, _, _) in zip(variables, operands, strict=True)}
     result: Pairs = []
@@ -213,10 +213,10 @@ def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
 #
 # A tick is differentiated at a dozen points, and most of its statements have one of some dozen forms: a sum
 # of products, a stage of the integrator. So a form is written out once for a process, and then called with
-# the variables and the numbers of each expression that has it. What it computes is what `program.slopes`
+# the variables and the numbers of each expression that has it. What it computes is what `Slopes`
 # computes step by step, in the same order and to the last bit.
 #
-# Forms are smooth: a choice (`select`, ``fmin``), a staircase or a jump is left to `program.slopes`, since
+# Forms are smooth: a choice (`select`, ``fmin``), a staircase or a jump is left to `Slopes`, since
 # which slopes there are depends on the point.
 
 
