@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedTest", "Run", "origin", "rerun", "shown", "why_stopped"]
 
-"""Channels of a test with an interlock, with switches."""
 MOTIONS = ("effort", "flow", "displacement", "momentum")
 """Kinds of what moves, as distinct from parameters."""
 
