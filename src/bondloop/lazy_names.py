@@ -41,10 +41,9 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callab
     def get(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
-        inside = homes[name] == package  # a room, or a folder of one
-        thing = import_module(f"{package}.{name}") if inside else getattr(import_module(homes[name]), name)
-        setattr(sys.modules[package], name, thing)
-        return thing
+        if homes[name] == package:  # a room, or a folder of one
+            return import_module(f"{package}.{name}")
+        return getattr(import_module(homes[name]), name)  # not kept: a name has one home
 
     def names() -> list[str]:
         own = vars(sys.modules[package])

@@ -10,8 +10,9 @@ from bondloop import devices
 from bondloop.devices import Device, Multilinear
 from bondloop.errors import InputError
 
+OFFERED = [getattr(devices, name) for name in devices.__all__]
 ALL = sorted(
-    (c for c in vars(devices).values() if isinstance(c, type) and issubclass(c, Device) and c is not Device),
+    (c for c in OFFERED if isinstance(c, type) and issubclass(c, Device) and c is not Device),
     key=lambda c: c.__name__,
 )
 """Every device of the package."""

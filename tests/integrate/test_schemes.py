@@ -109,8 +109,8 @@ def one_step_map(system, scheme, h):
     columns = []
     for i in range(2):
         start = np.eye(2)[i]
-        system.initial_by_var = dict(zip(system.state_vars, start, strict=True))
-        columns.append(stepped(system, scheme, h, 1)[1])
+        moved = system.replaced(initial=dict(zip(system.state_vars, start, strict=True)))
+        columns.append(stepped(moved, scheme, h, 1)[1])
     return np.column_stack(columns)
 
 

@@ -1,8 +1,8 @@
 """Tests as data: TOML files that say what a test is, checked as a whole, and their JSON Schema.
 
->>> from bondloop import description, papers
+>>> from bondloop import files, papers
 >>> test = papers.find("gawthrop-three-mass").load().test()
->>> description.load_text(description.to_toml(test)).test == test
+>>> files.load_text(files.to_toml(test)).test == test
 True
 """
 

@@ -3,8 +3,8 @@
 The names are imported when they are first used: `RemoteRig` and `OpenSeesHalf` need nothing but Python, so
 that they work where that program lives.
 
->>> from bondloop import external
->>> external.RemoteRig.__name__
+>>> from bondloop import interop
+>>> interop.RemoteRig.__name__
 'RemoteRig'
 """
 
