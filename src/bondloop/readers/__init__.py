@@ -1,5 +1,6 @@
 """Files of measurements, of whatever make: read, or refused in a sentence that says every fault.
 
+>>> from bondloop.readers import Measurements
 >>> found = Measurements("rig.csv", "text", {}, {})
 >>> found
 <Measurements: text, 0 channels: >

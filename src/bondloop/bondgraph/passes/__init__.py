@@ -1,6 +1,7 @@
 """Passes from a drawn bond graph to its equations: flatten, assign causality, derive. Each is a function.
 
 >>> from bondloop.bondgraph import C, I, Model, One, Se
+>>> from bondloop.bondgraph.passes import assign, derive, flatten
 >>> m = Model("oscillator")
 >>> m.force, m.v = Se("F"), One()
 >>> _ = m.force >> m.v >> [I(mass=2), C(stiffness=8)]

@@ -5,6 +5,8 @@ rehearsed is what is compiled. Parts that compare pass NaN on rather than replac
 diverging run is seen.
 
 >>> from bondloop.engine.ir import Var, evaluate
+>>> from bondloop.engine.passes import Context
+>>> from bondloop.rigs.imperfections import Bias
 >>> x = Var("x")
 >>> applied = Bias("2 mm").apply(x, Context("rig.x", Var("n"), period=0.001))
 >>> evaluate(applied.value, {x: 1.0})
