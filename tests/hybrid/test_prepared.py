@@ -60,6 +60,10 @@ def test_what_the_tick_does_not_have_is_refused():
         prepared.run({MASS: -1.0})
     with pytest.raises(InputError, match="kg"):
         prepared.run({MASS: "1 m"})
+    with pytest.raises(InputError, match=r"m1.C.displacement: .*'1 kg'"):
+        prepared.run({"numerical.m1.C.displacement": "1 kg"})
+    moved = prepared.run({"numerical.m1.C.displacement": "10 mm"}, 0.01)
+    assert same(moved, prepared.run({"numerical.m1.C.displacement": 0.01}, 0.01))
 
 
 def test_a_parameter_in_the_matrices_of_the_integrator_is_refused():

@@ -290,8 +290,7 @@ class Rehearsable(ABC):
         try:
             return prepared.run(None, seconds, every=every, progress=progress, sets=sets)
         finally:
-            if not calls(self.tick):  # what a function of somebody else's remembers is not known
-                idle[backend] = prepared
+            idle[backend] = prepared
 
     def prepare(self, backend: str = "auto") -> PreparedTest:
         """Return the test with its tick built and compiled, for many runs that differ in numbers only.

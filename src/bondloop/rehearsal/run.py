@@ -15,9 +15,9 @@ import numpy as np
 
 from bondloop.display import folded, listed, notebook, paragraph, table, telling
 from bondloop.engine.codegen import Result, Runner
-from bondloop.engine.data import checked_values, number
+from bondloop.engine.data import checked_values
 from bondloop.engine.ir import Meaning, Role, calls, dump_tick
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError
 from bondloop.rehearsal.channel_bounds import DIVERGED, limit_word
 from bondloop.rehearsal.rehearsal import refuse_beyond_memory, run_length, steps_of
 from bondloop.rehearsal.repeating import difference, repetition_of
@@ -350,6 +350,7 @@ class PreparedTest:
     def __init__(self, test: Rehearsable, backend: str = "auto") -> None:
         self.test = test
         self._tick, self._tables, self._remedies = test.tick, test.tables, test.remedies
+        self._worked_in = self._tick.worked_in
         self._runner = Runner(self._tick, backend)
         self._about = test.about()
         self._inputs: tuple[int, NDArray[np.float64] | None] | None = None
@@ -415,20 +416,17 @@ class PreparedTest:
     def _numbers(self, values: Mapping[str, float | str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return first states and parameters in SI by name; what the tick does not have is refused."""
         tick = self._tick
-        names = {v.name for v in tick.states}
-        known = [*(v.name for v in tick.parameters), *names]
         for name in values:
-            if name not in known:
-                raise InputError(unknown_name("parameter", name, known, tick.name))
-            if name in tick.worked_in:
+            if name in self._worked_in:
                 raise InputError(
                     f"the integrator has worked '{name}' into its matrices, and a prepared test keeps them; "
                     "take test.with_values(...), which makes them anew"
                 )
-        states = {name: number(value, name) for name, value in values.items() if name in names}
-        others = {name: value for name, value in values.items() if name not in names}
-        checked = checked_values(tick.parameters, others, tick.name) if others else {}
-        return states, {v.name: float(x) for v, x in checked.items()}
+        checked = checked_values([*tick.parameters, *tick.states], values, tick.name)
+        states, parameters = (
+            {v.name: x for v, x in checked.items() if v in of} for of in (tick.states, tick.parameters)
+        )
+        return states, parameters
 
 
 def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:
@@ -580,10 +578,11 @@ def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
             f"the run {result.message}; give a higher rate, or more iterations (of the integrator, such as "
             "NewmarkAverage(iterations=30)), and check the laws around the loop for jumps"
         )
-    in_python = calls(tick, in_python=True)
-    foreign = {f.__qualname__: 0 for label, f in calls(tick).items() if label not in in_python}
-    if result.status == "not a number" and foreign:  # its C says why where it can: in no return value
-        return f"{result.message}; {', '.join(foreign)} is a part of it, and says why on standard error"
+    if result.status == "not a number":
+        in_python = calls(tick, in_python=True)
+        foreign = {f.__qualname__: 0 for label, f in calls(tick).items() if label not in in_python}
+        if foreign:  # its C says why where it can: in no return value
+            return f"{result.message}; {', '.join(foreign)} is a part of it, and says why on standard error"
     if result.finished or channel is None or result.status != "beyond bounds":
         return result.message
     bound = tick.bounds.get(channel, float("inf"))

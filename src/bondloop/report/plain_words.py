@@ -341,7 +341,8 @@ def _kind(description: Mapping[str, object]) -> Kind | None:
     """Return the kind that the first entry of a description names."""
     family = next(iter(description), "")
     name = description.get(family)
-    import_all_kinds()
+    if family not in FAMILIES:
+        import_all_kinds()
     if family not in FAMILIES or not isinstance(name, str):
         return None
     return FAMILIES[family].get(name) or Kind(family, name, dict)

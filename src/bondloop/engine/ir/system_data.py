@@ -235,27 +235,7 @@ class Inversion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemData:
-    """States, inputs, outputs and parameters, related by a program of small named assignments.
-
-    Every variable has a path name, the same in equations, results, generated code and messages.
-
-    Parameters
-    ----------
-    name
-        Name of the system.
-    interface
-        States, inputs, outputs and parameters.
-    program
-        The assignments that relate them.
-    storage
-        Initial values and memories.
-    modes
-        How it switches, or which mode it is of.
-    annotations
-        What notes and messages say of it.
-    inversion
-        Of an inverse: how it came about.
-    """
+    """A system as data, on which passes and readings work; `bondloop.engine.System` describes its parts."""
 
     name: str = field(metadata=PATHS)
     interface: Interface = Interface()
