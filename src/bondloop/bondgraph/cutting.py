@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.graph import Graph
 
-__all__ = ["INTERFACE", "cut", "interfaces"]
 
 AnyGraph = TypeVar("AnyGraph", bound="Graph")
 

@@ -16,8 +16,6 @@ from bondloop.bondgraph.graph import Graph
 from bondloop.bondgraph.parts import Bond, Part, describe_part
 from bondloop.engine.data import FAMILIES, PYTHON, Kind, complete, in_words, origin_of, plain
 
-__all__ = ["describe_model", "mark_of"]
-
 # ---------------------------------------------------------------------- to data
 
 

@@ -16,27 +16,6 @@ from bondloop.engine.ir import KINDS, Quantity
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import is_of_kind, multiplied
 
-__all__ = [
-    "DOMAINS",
-    "ELECTRIC",
-    "HEAT",
-    "HYDRAULIC",
-    "MAGNETIC",
-    "MIXED",
-    "ROTATION",
-    "THERMAL",
-    "TRANSLATION",
-    "Domain",
-    "candidates",
-    "domain_from",
-    "domain_of",
-    "domains_of",
-    "initial_units",
-    "is_at_home",
-    "told_domains",
-    "units_of",
-]
-
 
 @dataclass(frozen=True)
 class Domain:

@@ -15,8 +15,6 @@ from bondloop.errors import InputError, ModelError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Graph", "named_by_kind", "own_part"]
-
 
 class Graph(Part):
     """A bond graph, or a part of one: what is drawn, without what can be done with it, which `Model` adds.

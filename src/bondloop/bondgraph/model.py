@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bondloop.display import Bundle
     from bondloop.engine import System
 
-__all__ = ["Model", "model_from_parts", "place", "rejoin"]
 
 LONGEST = 100_000
 """Most numbers of an array of parts such as ``floor[1]`` for which it becomes a list."""

@@ -32,25 +32,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.elements.relations import Relations
     from bondloop.bondgraph.graph import Graph
 
-__all__ = [
-    "Bond",
-    "Element",
-    "One",
-    "Part",
-    "Port",
-    "Reading",
-    "Remembering",
-    "Terminal",
-    "Zero",
-    "bond",
-    "bonds_of",
-    "describe_part",
-    "name_or_kind",
-    "reading",
-    "sides_of",
-    "unbond",
-]
-
 
 _BASES = (
     "Element", "Graph", "Junction", "Model", "Modulated", "Multiport", "OnePort", "Remembering", "Source",

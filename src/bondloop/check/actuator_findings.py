@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bondloop.check.dry_run import DryRun
     from bondloop.hybrid import Checkable
 
-__all__ = ["asked_of_actuators", "too_small"]
 
 BEYOND = 1.1
 """Share of what an actuator can do from which it cannot be done; no data sheet is exact to the last tenth."""

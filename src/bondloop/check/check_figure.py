@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from bondloop.check.checking import Check
 
-__all__ = ["draw_check"]
 
 GOOD, BAD = COLOURS[2], COLOURS[1]
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.check.margins import Border, Margins
     from bondloop.check.regimes import Regime
 
-__all__ = ["check_dict", "check_text"]
-
 
 def check_text(check: Check) -> str:
     """Return the check as a text of some lines, the verdict last."""

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest
 
-__all__ = ["Check", "check", "checked_hybrid", "rehearsed"]
 
 INSTANTS = 9
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""

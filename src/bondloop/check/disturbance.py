@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Checkable
     from bondloop.rehearsal import Rehearsal
 
-__all__ = ["Disturbance", "Size", "disturbed", "sized_push"]
 
 PARTS = 48
 """Parts of the time after a knock in which peaks are kept."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import Checkable
 
-__all__ = ["FLOOR", "WINDOWS", "DryRun", "dry_run", "limits_of", "relative_error", "window_length"]
 
 WINDOWS = 48
 """Parts of the run in which peaks are kept."""

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["UNBUILT", "Finding", "Level", "multiple", "percent"]
-
 Level = Literal["run", "care", "stop"]
 """Of a finding, and of a whole check: run it, run it with care, do not run it."""
 

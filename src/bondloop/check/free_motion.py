@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Checkable
     from bondloop.rehearsal import Rehearsal
 
-__all__ = ["GROWN", "HARMLESS", "AfterRun", "FreeMotion", "end_of", "sensible_knock"]
 
 FADE, STAGES = 0.01, 4
 """Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.hybrid import HybridTest
 
-__all__ = ["held_command_notes"]
 
 SHARE = 0.03
 """Of the velocity: what a sample may miss of it without a word; load cells and fitted laws are no better."""

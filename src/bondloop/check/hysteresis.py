@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
     from bondloop.rehearsal import Rehearsal
 
-__all__ = ["elastic_slopes", "turning_points", "yielded", "yields"]
 
 YIELDS = 0.5
 """Share of the slope at rest below which an element yields: half of what the hysteresis adds to its stiffness

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bondloop.check.margins import Border, Margins
     from bondloop.hybrid import Checkable
 
-__all__ = ["judged"]
 
 USED = 0.8
 """Share of a limit from which it is near: noise, another specimen or a warm day take the rest."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import Bend, OneStep
     from bondloop.hybrid import Checkable
 
-__all__ = ["COARSE", "stability"]
 
 HIDDEN = 3.0
 """Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that

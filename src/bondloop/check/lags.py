@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.transfer import Transfer
 
-__all__ = ["TINY", "Lag", "away_from_origin", "closed_loop", "lags", "structure", "unstable"]
 
 TINY = 1e-6
 """Lags in ms and dampings in Ns/m below this are rounding."""

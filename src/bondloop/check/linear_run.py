@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bondloop.check.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep, Values
 
-__all__ = ["HEAVY", "linear_run"]
 
 HEAVY = 15_000
 """Statements of a tick beyond which a compiler needs more than some seconds."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bondloop.check.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep
 
-__all__ = ["Curves", "curves_of", "grid", "loci_at", "tracking"]
 
 FEW = 80
 """States below which frequencies cost nothing."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.check.loop_curves import Curves
     from bondloop.engine.analysis.spectrum import OneStep
 
-__all__ = ["FOLLOWED", "Border", "Margins", "Place", "margins"]
 
 FOLLOWED = 0.05
 """Relative error up to which a motion counts as followed."""

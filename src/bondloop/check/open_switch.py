@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from bondloop.check.dry_run import DryRun
     from bondloop.hybrid import HybridTest
 
-__all__ = ["uncoupled"]
-
 
 def uncoupled(test: HybridTest, seconds: float, coupled: DryRun | None) -> list[Finding]:
     """Rehearse a test with its force switch open, and say so where it leaves its limits only then.

@@ -12,8 +12,6 @@ from bondloop.substructure import reference_model
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["passivity", "passivity_notes"]
-
 
 def passivity(test: HybridTest) -> PositiveRealness | None:
     """Return what is found of {A_m, B_e, C_e}; None where the controller is not an MCS of second order.

@@ -10,7 +10,6 @@ from bondloop.errors import BondloopError
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["prediction_notes"]
 
 LOUD = 1000.0
 """Amplification of errors in the samples from which it is worth a word: noise of a micrometre is then a

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import PseudoDynamicTest
 
-__all__ = ["checked_steps"]
 
 FINER = (2, 4, 8)
 """How many times more sub-steps, or shorter time steps, are tried."""

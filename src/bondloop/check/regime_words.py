@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep
 
-__all__ = ["FLAT", "MOST", "element_of", "joined", "regime_words", "yield_words"]
 
 FLAT = 1 / 3
 """A curve counts as flat where its slope is below this share of the steepest that the run has seen."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bondloop.check.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep
 
-__all__ = ["Regime", "other_modes", "regimes"]
-
 
 @dataclass(frozen=True)
 class Regime:

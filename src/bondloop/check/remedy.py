@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.control.feedforward import PolynomialPrediction
     from bondloop.hybrid import Checkable, HybridTest
 
-__all__ = ["Change", "smallest_change"]
 
 SMALLEST, LARGEST = 1e-4, 0.1
 """Seconds of prediction that are tried."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import Checkable
 
-__all__ = ["growing", "repeated", "repetitions", "unheld"]
 
 RAMP, LEVELS = 20, 16
 """Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Checkable, HybridTest
     from bondloop.signals import Signals
 
-__all__ = ["RunningLoop", "coupled"]
 
 RATE = "d/dt "
 """How the rate of a signal is called in a tick."""

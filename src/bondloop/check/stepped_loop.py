@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
     from bondloop.hybrid import Checkable, HybridTest, PseudoDynamicTest
 
-__all__ = ["SteppedLoop"]
 
 GAIN = "rig.overshoot"
 """The parameter that scales all motions of the machine, and so the loop: a rig moves 1 + overshoot times what

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Rule
     from bondloop.hybrid import Checkable
 
-__all__ = ["Modes", "held", "mode_words", "modes_of", "unvisited"]
 
 MOST = 64
 """Modes that are looked at besides those of the dry run."""

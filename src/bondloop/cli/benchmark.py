@@ -13,8 +13,6 @@ from bondloop.cli.quantities import COUNT, PART, WHOLE
 from bondloop.display import silent
 from bondloop.errors import InputError
 
-__all__ = ["benchmark"]
-
 
 def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     controllers: Annotated[

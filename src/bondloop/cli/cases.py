@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Module = ModuleType | SimpleNamespace
 
-__all__ = ["Cases", "as_command", "as_setting", "keep_tests", "range_of", "uncertain"]
-
 
 class Cases:
     """Tests that differ in some settings.

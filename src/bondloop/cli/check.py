@@ -17,8 +17,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.check import Check
 
-__all__ = ["check"]
-
 
 def check(
     source: TestSource,

@@ -19,8 +19,6 @@ from bondloop.cli.output import AsJson, print_json
 from bondloop.display import at_work
 from bondloop.errors import BondloopError
 
-__all__ = ["Answer", "answers", "doctor"]
-
 EXTRAS = {
     "control": (("control",), "transfer functions to and from python-control"),
     "cluster": (("dask", "pandas", "pyarrow"), "studies on several machines, tables of results"),

@@ -11,8 +11,6 @@ from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.source import Source, find_model, short_name
 from bondloop.errors import InputError
 
-__all__ = ["draw"]
-
 SUFFIXES = (".svg", ".png")
 
 

@@ -10,8 +10,6 @@ import typer
 from bondloop.cli.output import AsJson, print_json
 from bondloop.cli.source import Source, find_model, short_name
 
-__all__ = ["equations"]
-
 
 def equations(
     source: Source,

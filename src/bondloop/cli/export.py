@@ -14,8 +14,6 @@ from bondloop.cli.source import short_name
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
-__all__ = ["export"]
-
 export = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.identify import Data, InputOutput
     from bondloop.identify.process import MatrixFit, ProcessFit, Ranking
 
-__all__ = ["identify", "matrix_of", "tell_matrix", "watch"]
-
 
 def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     file: Annotated[

@@ -11,8 +11,6 @@ import typer
 from bondloop import papers
 from bondloop.cli.output import AsJson, print_json
 
-__all__ = ["list_entries", "schema"]
-
 
 def list_entries(as_json: AsJson = False) -> None:
     """List the papers' models and tests, ready to use by name."""

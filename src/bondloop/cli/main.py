@@ -25,8 +25,6 @@ from bondloop.cli import (
 from bondloop.cli.laboratory import channels, dashboard, play, realtime, rig, serve, stop
 from bondloop.cli.output import FailingInOneSentence
 
-__all__ = ["app"]
-
 # Without Rich: importing it would double the time in which --help answers.
 app = typer.Typer(
     name="bondloop",

@@ -16,8 +16,6 @@ from typer.core import TyperGroup
 
 from bondloop.errors import BondloopError, LinesError
 
-__all__ = ["AsJson", "FailingInOneSentence", "all_letters", "plainly", "print_json", "take_all_letters"]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for machines.")]
 
 

@@ -11,8 +11,6 @@ import typer
 from bondloop.errors import InputError
 from bondloop.units import quantity
 
-__all__ = ["COUNT", "MICROSECONDS", "NUMBER", "PART", "RATE", "TIME", "WHOLE", "plain", "whole"]
-
 T = TypeVar("T", int, float)
 
 

@@ -11,8 +11,6 @@ from bondloop.cli.output import AsJson, print_json
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
-__all__ = ["report"]
-
 
 def report(
     files: Annotated[

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from bondloop.rehearsal import Run
 
-__all__ = ["run"]
-
 
 def run(
     source: RunSource,

@@ -13,7 +13,6 @@ from bondloop.safety import Interlock, Limits, PowerTrip, safety_from
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["is_of_safety", "with_safety"]
 
 _LIMITS = tuple(f.name for f in fields(Limits))
 _POWER = tuple(f.name for f in fields(PowerTrip))

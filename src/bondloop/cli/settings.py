@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import HybridTest, Rehearsable
 
-__all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of", "own_length"]
 
 IN_REAL_TIME = ("gap", "record_loss", "page_loss")
 """What `--set` reaches of every hybrid test, whether or not its function takes it."""

@@ -13,8 +13,6 @@ from bondloop.cli.quantities import RATE
 if TYPE_CHECKING:
     from bondloop.results.records import Record
 
-__all__ = ["show"]
-
 
 def show(
     file: Annotated[

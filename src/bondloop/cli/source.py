@@ -13,7 +13,6 @@ from bondloop.errors import InputError, nearest
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Source", "completed", "find_model", "refuse_other_files", "short_name"]
 
 SUFFIXES = (".py", ".toml", ".h5", ".hdf5")
 """Of files that a source may be."""

@@ -21,7 +21,6 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from bondloop.studies import Case, Interrupted, Sampled
 
-__all__ = ["cluster_of", "study", "tell_interrupted"]
 
 MOST_ROWS = 100_000
 """Tests up to which every one is written as a row."""

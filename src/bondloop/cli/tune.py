@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.tuning import Recommendation
 
-__all__ = ["tune", "tune_rigs"]
-
 
 def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     source: TestSource,

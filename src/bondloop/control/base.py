@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import TransferSystem
 
 
-__all__ = [
-    "Compensator", "Controller", "Design", "Measured", "channel", "desired_motion", "displacement_state",
-]  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Measured(Readings):
     """What the sensors of one transfer system read at a sample.

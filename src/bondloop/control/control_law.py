@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bondloop.substructure import NumericalHalf
     from bondloop.transfer import TransferSystem
 
-__all__ = ["ControlLaw", "Desired"]
-
 
 @dataclass(frozen=True)
 class Desired(Readings):

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from bondloop.control.base import Compensator, Controller
 
 
-__all__ = ["FAMILIES", "beginning", "poles_for"]
-
-
 class Beginning(TypedDict, total=False):
     """Where an adaptive compensator begins: at a process, or at a delay."""
 

@@ -17,7 +17,6 @@ from bondloop.transfer import Process
 if TYPE_CHECKING:
     from bondloop.control.base import Controller
 
-__all__ = ["Candidate", "Family", "Setting", "Task", "between", "one_of"]
 
 Value = float | int | str
 

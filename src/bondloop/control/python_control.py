@@ -19,8 +19,6 @@ from bondloop.errors import InputError, ModelError
 if TYPE_CHECKING:
     from bondloop.control.base import Design
 
-__all__ = ["PythonControl"]
-
 
 @dataclass(frozen=True)
 class PythonControl(Compensator):

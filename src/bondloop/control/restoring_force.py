@@ -16,8 +16,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Step
 
-__all__ = ["RestoringForce"]
-
 
 @dataclass(frozen=True)
 class RestoringForce(Described, family="restoring_force", alone=True):

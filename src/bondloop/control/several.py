@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from bondloop.control.base import Design, Measured
 
 
-__all__ = ["PerActuator", "Scheduled"]
-
-
 @dataclass(frozen=True)
 class PerActuator(Compensator):
     """Compensators side by side: the first for the first actuator, and so on.

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "IDLE_ZERO", "LEAST_PIVOT", "LEAST_VARIANCE", "MOST_SUBSTEPS", "PRIOR_WEIGHT", "SHORTEST_LAG",
-    "STEP_REACH",
-]  # fmt: skip
-
 PRIOR_WEIGHT = 1e-6
 """Weight of the first coefficients beside the data of a window: far above the rounding errors of sums of
 products (some 1e-13 of them), and far below what data that determine the coefficients weigh."""

@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 
 from bondloop.errors import InputError
 
-__all__ = ["COOKIE", "Access", "Allowance", "Refusal", "is_loopback", "listening", "shown_name"]
-
 COOKIE = "bondloop-dashboard"
 SHORTEST = 16
 """Characters of a token."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
-__all__ = ["PAGE", "application", "need_uplot"]
 
 PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.console import Console
     from bondloop.realtime.telemetry import Event, Histogram
 
-__all__ = ["Attached", "Deadlines"]
 
 PAUSE, LONGEST = 1.0, 10.0
 """Seconds between lines at least; while it goes on twice as many each time, up to so many."""

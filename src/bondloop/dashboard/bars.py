@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.telemetry import ShownChannel
 
-__all__ = ["Bars"]
 
 OVERFLOWING = 1e9
 """From here on a channel's bound is no limit that somebody stated: it tells numbers that have overflowed."""

@@ -24,7 +24,6 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from bondloop.dashboard.hub import Hub
 
-__all__ = ["LONGEST", "Client"]
 
 FRAME = 0.02
 """Seconds between frames at least."""

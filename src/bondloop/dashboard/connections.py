@@ -17,7 +17,6 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 if TYPE_CHECKING:
     from asyncio import BaseTransport, Transport
 
-__all__ = ["Connection", "Socket", "connections"]
 
 GET_ON = 3.0
 """Seconds for the handshake of TLS, for a request to be complete, and until the next."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.history import History
     from bondloop.realtime.telemetry import ShownChannel
 
-__all__ = ["Estimates", "pairs_of"]
 
 SECONDS = 4.0
 """Of the motion that an estimate looks back on."""

@@ -19,7 +19,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PLANE", "STRIP", "Block", "lowest_highest", "packed", "plain", "unpacked"]
 
 STRIP, PLANE = 0, 1
 """Kinds of blocks."""

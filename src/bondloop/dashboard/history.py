@@ -14,7 +14,6 @@ from bondloop.dashboard.frames import STRIP, Block, lowest_highest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Curves", "History", "Sent"]
 
 Sent = tuple[int, int]
 """How far a plot has been sent: number of its next stretch, and the origin of the times that it shows."""

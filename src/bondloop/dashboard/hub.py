@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
-__all__ = ["Hub"]
 
 LOOK = 0.02
 """Seconds between looks at the loop's telemetry."""

@@ -15,7 +15,6 @@ from bondloop.realtime import REQUESTS
 if TYPE_CHECKING:
     from bondloop.realtime.console import Console, Ticket
 
-__all__ = ["COMMANDS", "OLD", "LoopCommands", "given"]
 
 MOST_VALUES = 16
 """Parameters that one command changes at most."""

@@ -7,8 +7,6 @@ import time
 from collections import deque
 from dataclasses import asdict, dataclass
 
-__all__ = ["Event", "EventLog"]
-
 KEPT = 1000
 """Events that are kept; older ones are forgotten."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from bondloop.dashboard.settings import Settings, Subject
 
-__all__ = ["Preparing", "Rehearsal"]
 
 NICE = 10
 """By how much the loop and the server go before a check."""

@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["GRACE", "Presence"]
-
 GRACE = 5.0
 """Seconds for which the role waits for an operator whose connection broke: a reload, a lost network."""
 

@@ -25,7 +25,6 @@ from bondloop.safety import LIMITS, WARNING, limit_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOVING", "Samples", "frame", "gauges"]
 
 KEPT_SECONDS = 120.0
 KEPT_BYTES = 1 << 26

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
-__all__ = ["serve", "server_of"]
-
 
 def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
     """Serve the operator's page until Ctrl-C.

@@ -9,8 +9,6 @@ from pathlib import Path
 from bondloop.engine.data import number
 from bondloop.errors import InputError
 
-__all__ = ["Absence", "Settings", "Subject"]
-
 
 @dataclass(frozen=True)
 class Absence:

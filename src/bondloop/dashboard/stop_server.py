@@ -33,7 +33,6 @@ from bondloop.realtime import REQUESTS, Request, Requests, living_loops
 if TYPE_CHECKING:
     from bondloop.dashboard.settings import Settings
 
-__all__ = ["StopProcess", "StopServer"]
 
 LONGEST_HEAD, LONGEST_BODY = 8192, 1024
 """Bytes of a request's head and body at most."""

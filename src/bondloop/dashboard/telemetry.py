@@ -14,7 +14,6 @@ from bondloop.readers import Worker
 if TYPE_CHECKING:
     from bondloop.dashboard.history import Curves, Sent
 
-__all__ = ["Telemetry"]
 
 NICE = 10
 """By how much the loop and the server go first."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from bondloop.devices.ode_specimen import OdeSpecimen
 
-__all__ = ["AtRest", "elastic_stiffness"]
-
 
 @dataclass(frozen=True)
 class AtRest:

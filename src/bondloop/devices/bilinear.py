@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["Bilinear"]
-
 
 class Bilinear(Device):
     """A spring that yields, and hardens after it: OpenSees' ``Steel01`` where the hardening is kinematic.

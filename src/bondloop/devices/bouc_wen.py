@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.devices.rubber_bearings import ElastomericBearing
     from bondloop.engine.laws import Value
 
-__all__ = ["BaberNoori", "BoucWen", "check_shape"]
-
 
 class BoucWen(Device):
     """Hysteresis of Bouc (1967) and Wen (1976), degrading as Baber and Wen (1981): OpenSees' ``BoucWen``.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["BucklingRestrainedBrace"]
-
 
 class BucklingRestrainedBrace(Device):
     """A steel core that yields in tension and, a little later, in compression, where it cannot buckle.

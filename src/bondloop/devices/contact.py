@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["Gap", "Hook"]
-
 
 class Hook(Device):
     """It pulls once its slack is used up, and what yields is slack from then on: OpenSees' ``ElasticPPGap``.

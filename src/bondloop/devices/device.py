@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Model
 
-__all__ = ["DAMPING", "FORCE", "LENGTH", "STIFFNESS", "VELOCITY", "Device", "device_at", "draw_loops"]
 
 FORCE, LENGTH, VELOCITY = ("N", "N m"), ("m", "rad"), ("m/s", "rad/s")
 STIFFNESS, DAMPING = ("N/m", "N m/rad"), ("N s/m", "N m s/rad")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from bondloop.devices.device import Device
 
-__all__ = ["driven_tick", "respond"]
 
 DISPLACEMENT, VELOCITY, NEXT = Var("displacement"), Var("velocity"), Var("displacement_next")
 PERIOD = Var("period")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["FrictionPendulum", "TripleFrictionPendulum"]
-
 
 class FrictionPendulum(Device):
     """A slider on a concave surface, with friction that depends on the velocity (Constantinou et al. 1990).

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["Inerter"]
-
 
 class Inerter(Device):
     """A flywheel that is driven by a screw, so that the force goes with the acceleration (Smith 2002).

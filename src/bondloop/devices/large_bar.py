@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["LargeBar"]
-
 
 class LargeBar(OdeSpecimen):
     """A bar in large displacements (corotational), or a cable, which bears no compression.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["MRDamper"]
-
 
 CURRENT = ("A", "V")
 """Of the coil, or the voltage that drives it."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["Multilinear"]
-
 
 class Multilinear(Device):
     """A spring that yields along straight lines through some points: OpenSees' ``MultiLinear``.

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from bondloop.engine.laws import Value
 
 
-__all__ = ["SYMBOLS", "Imposed", "OdeElement", "OdeSpecimen", "changes", "finite_formulas", "ode_element"]
-
-
 @dataclass(frozen=True)
 class Imposed(Readings):
     """How a specimen is moved; arrays, one entry for each interface, for several.

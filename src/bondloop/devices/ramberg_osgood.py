@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["RambergOsgood"]
-
 
 ITERATIONS = 9
 """Newton steps from above on a convex curve, from at most twice its root: to rounding for every exponent."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["ElastomericBearing", "LeadRubberBearing"]
-
 
 class ElastomericBearing(Device):
     """High-damping rubber that stiffens: OpenSees' ``elastomericBearingBoucWen`` along an axis.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["GiuffreMenegottoPinto"]
-
 
 class GiuffreMenegottoPinto(Device):
     """Steel with a smooth knee and the Bauschinger effect: OpenSees' ``Steel02``.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["TunedLiquidColumn", "TunedMass"]
-
 
 class TunedMass(Device):
     """A mass on a spring and a dashpot, carried by what its end moves with (Den Hartog 1956).

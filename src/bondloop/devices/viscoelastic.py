@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.laws import Value
 
 
-__all__ = ["KelvinVoigt", "Maxwell"]
-
-
 class KelvinVoigt(Device):
     """A spring and a dashpot side by side: k x + c v.
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["FluidViscousDamper", "PowerDamper"]
-
 
 class FluidViscousDamper(Device):
     """A dashpot whose force is a power of its velocity, on a spring (the oil, the brace): ``ViscousDamper``.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.engine.laws import Value
 
-__all__ = ["WireRope"]
-
 
 class WireRope(Device):
     """Strands that rub on each other, soft, then hard; pushed not as when pulled (Ni et al. 1999).

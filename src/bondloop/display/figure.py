@@ -16,8 +16,6 @@ from matplotlib import figure as mpl_figure
 
 from bondloop.display.policy import DISPLAY
 
-__all__ = ["Bundle", "Figure", "save", "svg_text"]
-
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 """What a notebook shows, by its type, and what is to be known of each."""
 

@@ -10,17 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "as_text",
-    "folded",
-    "listed",
-    "notebook",
-    "paragraph",
-    "picture",
-    "preformatted",
-    "section",
-    "table",
-]
 
 LOOKS = (
     ".bondloop td, .bondloop th {text-align: left !important} "

@@ -20,8 +20,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from bondloop.display.policy import DISPLAY
 
-__all__ = ["Progress", "at_work", "silent", "telling"]
-
 Progress = Callable[[int, int], None]
 """Called with how much is done, of how much."""
 

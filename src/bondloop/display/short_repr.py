@@ -11,8 +11,6 @@ from typing import Any
 
 from bondloop.display.policy import DISPLAY
 
-__all__ = ["brief"]
-
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 

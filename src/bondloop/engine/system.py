@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation import InputValue, Trajectory
     from bondloop.engine.ir import StateSpace
 
-__all__ = ["System", "system_from_matrices"]
-
 
 TYPESET = 8
 """States up to which a notebook is offered the equations of a system."""

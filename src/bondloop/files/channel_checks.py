@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Place, Reader
     from bondloop.realtime.channels import ControllerFault, LabChannel, Zeroing
 
-__all__ = [
-    "check_channel", "check_feedback", "check_lines", "check_nidaqmx", "check_zeroings", "plain_place",
-    "word_fault",
-]  # fmt: skip
 
 _NI_LINE = re.compile(r".+/line\d+", re.IGNORECASE | re.ASCII)
 

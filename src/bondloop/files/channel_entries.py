@@ -12,8 +12,6 @@ from bondloop.errors import InputError
 from bondloop.realtime.channels import ROLES, TYPES
 from bondloop.units import known_unit
 
-__all__ = ["FILE", "plain_unit"]
-
 MOST_TEXTS, LONGEST_TEXT = 40, 200
 """Texts of a list, and bytes of each."""
 

@@ -34,8 +34,6 @@ from bondloop.units import quantity, unit_in
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["channels_schema", "channels_text", "read_channels", "read_channels_text"]
-
 
 def read_channels(path: str | Path, test: HybridTest | None = None) -> Channels:
     """Return the laboratory's channels of a TOML file.

@@ -22,8 +22,6 @@ from bondloop.engine.data import (
 from bondloop.files import test_file  # noqa: F401 - it brings all kinds
 from bondloop.hybrid import parameters_of_file, types_of_file
 
-__all__ = ["schema"]
-
 NUMBER: dict[str, object] = {"type": ["number", "string"], "pattern": r"^\s*[-+]?\.?\d"}
 """A number, or a text with a unit; the pattern is for texts alone."""
 

@@ -19,8 +19,6 @@ from bondloop.realtime.channels import (
     type_range,
 )
 
-__all__ = ["read_packet"]
-
 _ONE_WAY = {"enable": "send", "stop": "receive", "echo": "receive"}
 _CHECKS = {"crc16": "uint16", "crc32": "uint32"}
 

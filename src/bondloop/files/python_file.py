@@ -17,8 +17,6 @@ from typing import Any
 from bondloop.engine.data import Kind, describable
 from bondloop.errors import BondloopError, InputError, unknown_name
 
-__all__ = ["hidden", "names_in", "python_kind", "running", "source_of"]
-
 RUN_NAME = "bondloop_description"
 """Module of what such a file defines."""
 

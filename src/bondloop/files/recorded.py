@@ -14,8 +14,6 @@ from bondloop.hybrid import parameters_of_file, read_test
 if TYPE_CHECKING:
     from bondloop.hybrid import Rehearsable
 
-__all__ = ["recorded_test"]
-
 
 def recorded_test(description: Mapping[str, object]) -> Rehearsable:
     """Return the test that a run's record describes, with the values that were in force.

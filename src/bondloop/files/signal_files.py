@@ -9,8 +9,6 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.results.motions import read_at2, read_ground_motion
 from bondloop.signals import Recorded, Table
 
-__all__ = ["ground_motion", "peer_acceleration"]
-
 
 @describable("signal", "at2", remembered=False)
 def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str = "linear") -> Table:

@@ -42,7 +42,6 @@ from bondloop.rehearsal import run_length
 if TYPE_CHECKING:
     from bondloop.hybrid import Rehearsable
 
-__all__ = ["TestFile", "load", "load_text", "read", "to_toml"]
 
 FORMAT = 1
 """Of test files."""

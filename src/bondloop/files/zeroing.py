@@ -14,8 +14,6 @@ from bondloop.files.channels_file import channels_text, read_channels_text
 from bondloop.realtime.channels import Channels, Zeroing
 from bondloop.units import quantity
 
-__all__ = ["set_zero", "undo_zero", "zero_in_unit"]
-
 
 def zero_in_unit(lab: Channels, name: str) -> float:
     """Return the zero of a channel in the channel's own unit.

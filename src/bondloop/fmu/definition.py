@@ -12,8 +12,6 @@ from bondloop.fmu.variables import Variable, legible
 if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
 
-__all__ = ["definition_c"]
-
 
 def definition_c(
     tick: Tick,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Tick
 
-__all__ = ["VERSIONS", "binary_folder", "write_tick_fmu"]
 
 VERSIONS = (2, 3)
 """Versions of FMI that are written and read."""

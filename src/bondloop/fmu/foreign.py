@@ -23,8 +23,6 @@ from bondloop.fmu.export import binary_folder
 from bondloop.fmu.unpacking import unpacked
 from bondloop.units import dimension, is_of_kind, quantity, si_unit
 
-__all__ = ["ForeignFmu", "ForeignVariable", "read_fmu"]
-
 Causality = Literal["input", "output", "parameter", "other"]
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
     from bondloop.fmu.foreign import ForeignFmu, ForeignVariable
 
-__all__ = ["ForeignStep"]
-
 
 _OWN = re.compile(r"\b(?:host|HOST|in_tick)(?:_\w+)?\b")
 """Names of the C that runs an FMU."""

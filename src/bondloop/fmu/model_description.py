@@ -12,8 +12,6 @@ from bondloop.errors import InputError
 from bondloop.fmu.variables import Variable, legible
 from bondloop.units import dimension, quantity
 
-__all__ = ["About", "build_description", "model_description"]
-
 _BASE = ("kg", "m", "s", "A", "K")
 
 

@@ -25,8 +25,6 @@ from bondloop.fmu.export import write_tick_fmu
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["write_system_fmu"]
-
 
 def write_system_fmu(
     system: System, path: str | os.PathLike[str], *, version: int = 3, binary: bool = True

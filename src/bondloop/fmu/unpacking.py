@@ -14,8 +14,6 @@ from pathlib import Path, PurePosixPath
 from bondloop.engine.codegen import cache_folder, private
 from bondloop.errors import InputError
 
-__all__ = ["MOST_BYTES", "MOST_FILES", "unpacked"]
-
 MOST_BYTES = 1 << 30
 """Of all files of an FMU, unpacked."""
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Tick
 
-__all__ = ["Variable", "bounds_of", "described", "legible", "tick_variables"]
 
 Group = Literal["time", "input", "output", "parameter", "state"]
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Quantity, Var
     from bondloop.safety import Interlock, Limits
 
-__all__ = [
-    "CommandUnit",
-    "as_signal",
-    "command_units",
-    "expect",
-    "expect_kind_of_signal",
-    "expect_limits_of",
-    "expect_one_domain",
-    "expect_same_command",
-    "expect_signals",
-    "expect_units_of_command",
-    "expect_units_of_controller",
-    "refuse_arguments_of_parts",
-]
-
 
 def expect(value: object, kinds: type | tuple[type, ...], what: str, example: str) -> None:
     """Refuse a part of the wrong kind, in words.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
 
-__all__ = ["Checkable"]
-
 
 class Checkable(Rehearsable):
     """A test with a rig: it has interfaces that move, limits, sensors, and an excitation that can be scaled.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.hybrid.test import HybridTest
 
-__all__ = ["counterparts", "interface_velocities", "power_of_sources", "supplied_power"]
-
 
 def interface_velocities(test: HybridTest) -> list[tuple[int, str, Expr]]:
     """Return the velocities in the complete model where the interfaces are, as far as it has them by name.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bondloop.rigs import Specimen
     from bondloop.signals import Signal, Signals
 
-__all__ = ["Complete", "assembled"]
 
 FINE = 2.5e-4
 """Longest step of the complete structure in seconds. Its loads are parabolas over a step, which leaves an

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bondloop.safety import Guarded, Switch
     from bondloop.signals import Signal, Signals
 
-__all__ = ["Computer"]
-
 
 class Computer:
     """Numerical half, controller, switches and interlock as statements of a tick.

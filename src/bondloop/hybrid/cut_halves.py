@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Origin
     from bondloop.rigs import Emulated
 
-__all__ = ["cut_structure", "fold_halves"]
-
 
 def fold_halves(arguments: dict[str, Any]) -> None:
     """Put the structure and its cut in the place of the halves.

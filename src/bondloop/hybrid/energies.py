@@ -42,17 +42,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.structure_readings import StructureReadings
     from bondloop.structures import Matrices
 
-__all__ = [
-    "ENERGIES",
-    "WORDS",
-    "Balance",
-    "HalfEnergies",
-    "Moving",
-    "asks_for_energy",
-    "inserted",
-    "recoverable",
-]
-
 
 STORES = (C, CField, I, IField, R, RField)
 """Parts that store energy or lose it."""

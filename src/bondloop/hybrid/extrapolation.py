@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bondloop.engine.passes import Context
     from bondloop.integrate import Integrator
 
-__all__ = ["Carried", "Extrapolation", "usable"]
 
 Carried = Callable[[float], Expr]
 """Gives a force at a fraction of the step."""

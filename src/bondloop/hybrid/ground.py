@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.substructure import Coordinates
 
-__all__ = [
-    "Ground",
-    "GroundedHalves",
-    "ground_signals",
-    "half_loaded_cares",
-    "needed_excitation",
-    "refuse_half_loaded",
-]
 
 _Motion = Annotated[GroundMotion, InPython]  # in a file it is a signal
 Ground = Mapping[str, Signal | _Motion] | Signal | _Motion | None

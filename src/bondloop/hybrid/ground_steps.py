@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from bondloop.signals import Signal, Signals
     from bondloop.structures import Matrices
 
-__all__ = [
-    "GroundInTick",
-    "SteppedGround",
-    "expect_scheme",
-    "refuse_stepped_half_loaded",
-    "stepped_half_loaded_cares",
-]
-
 
 @dataclass(frozen=True)
 class SteppedGround:

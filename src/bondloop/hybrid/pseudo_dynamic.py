@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from bondloop.rigs import Sensor
     from bondloop.signals import Signal, Signals
 
-__all__ = ["PseudoDynamicTest"]
-
 
 class PseudoDynamicTest(Checkable):
     """A pseudo-dynamic test with a sub-structure on a rig, in real time or slower.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
     from bondloop.rigs import BuiltRig
 
-__all__ = ["PseudoDynamicTick"]
-
 
 class PseudoDynamicTick:
     """All parts of a test joined: the tick, its parameters, and what to do when it passes a limit."""

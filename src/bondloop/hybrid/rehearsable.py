@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.signals import Signal
 
-__all__ = ["HALVES", "LENGTH", "Rehearsable", "write_test_fmu"]
-
 
 HALVES = ("whole", "computer", "rig")
 """What can be written of a hybrid test."""

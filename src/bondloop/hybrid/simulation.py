@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.ground import Ground
     from bondloop.signals import Signal
 
-__all__ = ["Asked", "Simulation", "model_of"]
-
 
 def model_of(system: System) -> Model | None:
     """Return the model that a system was compiled from; None where it was not."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Quantity
     from bondloop.structures import Matrices
 
-__all__ = ["EVERYTHING", "StructureReadings", "chosen", "described", "read_off", "readings_in"]
 
 EVERYTHING = "*"
 """In the name of what is recorded: anything may stand here."""

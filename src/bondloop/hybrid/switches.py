@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.substructure import NumericalHalf
 
-__all__ = ["Switches", "blended"]
-
 
 @dataclass(frozen=True, eq=False)
 class Switches(Described, family="switches", alone=True):

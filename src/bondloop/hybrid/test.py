@@ -69,8 +69,6 @@ if TYPE_CHECKING:
     from bondloop.signals import Signal
     from bondloop.transfer import Transfer
 
-__all__ = ["HybridTest"]
-
 
 GAP = 0.02
 """Seconds that a loop may stand still, where a test says nothing else; less than a rig's watchdog bears."""

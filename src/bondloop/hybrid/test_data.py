@@ -34,8 +34,6 @@ CHANNELS = frozenset(
 CUT = ("bonds", "physical")
 """What a cut that is a table may hold."""
 
-__all__ = ["parameters_of_file", "read_test", "types_of_file"]
-
 
 # ---------------------------------------------------------------------- back
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.rigs import RigSystem
 
-__all__ = ["Wiring"]
 
 Part = Literal["computer", "rig", "reference"]
 """The parts of a test."""

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "Estimate", "ResidualTests", "autocovariance", "autoregression", "check_residuals", "covariance",
-    "effective_samples", "estimates", "freedom",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from bondloop.readers import Measurements
 
-__all__ = ["ChannelContents", "Contents", "contents_of", "read_contents"]
-
 
 @dataclass(frozen=True)
 class ChannelContents:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from bondloop.results.records import Record
 
 
-__all__ = ["Data", "data_from", "read_data"]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """Named channels, sampled together at one rate.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from bondloop.identify.stepped_sines import SteppedSine
 
-__all__ = ["Nonlinearity", "harmonic_distortion", "nonlinearity"]
-
 
 def harmonic_distortion(
     signal: ArrayLike, frequency: float | str, sample_period: float | str, harmonics: int = 10

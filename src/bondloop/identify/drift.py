@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Drift", "model_drift"]
-
 
 @dataclass(frozen=True, eq=False)
 class Drift:

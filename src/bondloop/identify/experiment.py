@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bondloop.signals import Signal
 
 
-__all__ = ["Experiment", "PlannedPoint", "SteppedSinePlan", "multisine", "stepped_sine_plan"]
-
 Progress = Callable[[int, int], None]
 
 

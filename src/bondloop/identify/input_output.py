@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["InputOutput", "clipping", "constant", "doubts", "held", "slow_rows", "slowly_held", "sound_part"]
-
-
 @dataclass(frozen=True, eq=False)
 class InputOutput:
     """One input and one output of a system, sampled together, without holes.

@@ -13,8 +13,6 @@ from bondloop.units import is_of_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["leading"]
-
 
 def leading(
     u: NDArray[np.float64], y: NDArray[np.float64], period: float, names: tuple[str, str], unit: str = ""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Minimum", "minimise"]
 
 Evaluate = Callable[["Array"], "tuple[Array, Array] | None"]
 """Gives residuals (n,) and their derivatives (p, n), a row a parameter; None where the model has no value."""

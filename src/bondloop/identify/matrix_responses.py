@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = ["MatrixResponse", "matrix_response"]
-
 
 @dataclass(frozen=True, eq=False)
 class MatrixResponse:

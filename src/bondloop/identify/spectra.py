@@ -17,10 +17,6 @@ from bondloop.results.assess import same_length
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "PowerSpectrum", "Spectral", "SpectralSurface", "power_spectrum", "spectral_response", "spectral_surface",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class Spectral:

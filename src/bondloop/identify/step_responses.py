@@ -15,8 +15,6 @@ from bondloop.results.assess import same_length
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["StepResponse", "step_response"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StepResponse:

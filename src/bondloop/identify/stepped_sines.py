@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from bondloop.identify.input_output import InputOutput
 
 
-__all__ = ["FourierPoint", "FrequencyResponse", "SteppedSine", "fourier_point", "stepped_sine"]
-
-
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
     """A measured frequency response, with how sure it is.

@@ -13,8 +13,6 @@ from bondloop.identify.policy import POLICY, IdentificationPolicy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TimeGrid", "disagreement", "find_grid"]
-
 
 @dataclass(frozen=True)
 class TimeGrid:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.engine.ir import StateSpace
 
-__all__ = ["Discretised", "InputsAt", "Integrator", "check_period", "linear_space", "worked_in"]
 
 InputsAt = Callable[[float], Mapping[Var, Expr]]
 """Gives the inputs of a system at a fraction of the step: 0 at its beginning, 1 at its end."""

@@ -11,8 +11,6 @@ from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_per
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["ForwardEuler"]
-
 
 @dataclass(frozen=True)
 class ForwardEuler(Integrator):

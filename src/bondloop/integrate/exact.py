@@ -14,8 +14,6 @@ from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_per
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["Exact"]
-
 
 @dataclass(frozen=True)
 class Exact(Integrator):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 
-__all__ = ["Modal"]
 
 Triplets = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Rows, columns and values of entries."""

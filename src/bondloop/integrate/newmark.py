@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.engine.ir import Step
 
-__all__ = ["NewmarkAverage"]
-
 
 @dataclass(frozen=True)
 class NewmarkAverage(Integrator):

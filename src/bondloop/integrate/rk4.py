@@ -12,8 +12,6 @@ from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_per
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["RK4"]
-
 
 @dataclass(frozen=True)
 class RK4(Integrator):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.integrate.base import Integrator
 
-__all__ = ["write_stepped_fmu"]
-
 
 def write_stepped_fmu(
     system: System,

@@ -21,8 +21,6 @@ from bondloop.integrate.tolerances import LARGE_CONDITION
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coupling", "Impose", "SubStep"]
-
 
 @dataclass(frozen=True)
 class SubStep(Scheme):

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "COUPLED_STATES",
-    "DENSE_ENTRIES",
-    "DIVERGED",
-    "LARGE_CONDITION",
-    "NEAR_LAWS",
-    "SINGULAR",
-    "SUM_TERMS",
-]
-
 DENSE_ENTRIES = 4096
 """Entries of a matrix that are all kept, at the most."""
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.engine.ir import StateSpace, Step
 
-__all__ = ["LocalLaws", "followers", "implicit_products", "local_laws"]
-
 
 def implicit_products(
     space: StateSpace,

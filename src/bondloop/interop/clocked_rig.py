@@ -18,7 +18,6 @@ from bondloop.safety import cause_words
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["ClockedRig"]
 
 SERVED = "bondloop serve"
 """Who stops the loop, in its log."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
-__all__ = ["Channels", "FollowingRig", "external_half", "first_stiffness"]
 
 Channels = Mapping[str, "NDArray[np.float64]"]
 """What was recorded in some ticks, by the name of the channel."""

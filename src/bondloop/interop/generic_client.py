@@ -24,8 +24,6 @@ from bondloop.interop.protocol import MOST_DATA, SIZES_BYTES, RigFaultError
 if TYPE_CHECKING:
     from bondloop.interop.following_rig import FollowingRig
 
-__all__ = ["Action", "GenericClientSession", "Sizes"]
-
 
 class Action(IntEnum):
     """What a client asks for; the numbers are OpenSees'."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from bondloop.interop.protocol import Answer
 
-__all__ = ["Movable", "OpenSeesHalf", "step_by_step"]
 
 TAG = 8_000_001
 """Of the load pattern and time series by which the force acts; a model of one's own has other numbers."""

@@ -22,20 +22,6 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from bondloop.interop.following_rig import FollowingRig
 
-__all__ = [
-    "DATAGRAM_BYTES",
-    "MOST_DATA",
-    "MOST_TEXT",
-    "SIZES_BYTES",
-    "Answer",
-    "Kind",
-    "PlainSession",
-    "Reply",
-    "Request",
-    "RigFaultError",
-    "State",
-    "refusal",
-]
 
 _REQUEST = struct.Struct("<4s4Id")
 _REPLY = struct.Struct("<4s4Id")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
     from bondloop.rigs import SubSteppedRig
 
-__all__ = ["run_pseudo_dynamic"]
-
 
 def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float | str, rig: Movable) -> Run:
     """Run a pseudo-dynamic test on a rig that another process moves, in real time or without a clock.

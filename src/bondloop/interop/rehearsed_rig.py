@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import HybridTest
 
-__all__ = ["RehearsedRig"]
-
 
 class RehearsedRig(FollowingRig):
     """The emulated rig of a test, moved from outside without a clock.

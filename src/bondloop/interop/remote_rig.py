@@ -12,8 +12,6 @@ from bondloop.errors import InputError
 from bondloop.interop.protocol import MOST_TEXT, Answer, Kind, Reply, Request, RigFaultError, State
 from bondloop.units import quantity
 
-__all__ = ["RemoteRig"]
-
 
 class _SilenceError(InputError):
     """Nobody answers."""

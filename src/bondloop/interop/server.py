@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from bondloop.realtime import Live
     from bondloop.realtime.console import Preflight
 
-__all__ = ["PROTOCOLS", "Server", "Serving", "serve_on_the_clock", "serve_rehearsed"]
 
 PROTOCOLS = ("generic-client", "plain")
 """What a server speaks: that of OpenSees' element, and the packets for one's own program."""

@@ -47,28 +47,6 @@ if TYPE_CHECKING:
     from bondloop.structures import Matrices
 
 
-__all__ = [
-    "PEAKS",
-    "SECONDS",
-    "Peak",
-    "Rehearsals",
-    "Rehearsed",
-    "StageSeparation",
-    "figures",
-    "findings",
-    "matrices",
-    "model",
-    "payload",
-    "peak_errors",
-    "peaks",
-    "spectrum",
-    "structure",
-    "table_2",
-    "table_2_beside_the_paper",
-    "test",
-]
-
-
 PEAKS: dict[str, tuple[float, float]] = {
     "first_mode": (6.0, 8.5), "second_mode": (14.0, 17.3), "rigid_body": (18.2, 20.5)
 }  # fmt: skip

@@ -12,8 +12,6 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Entry", "entries", "find"]
-
 
 @dataclass(frozen=True)
 class Entry:

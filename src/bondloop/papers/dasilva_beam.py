@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
     from bondloop.structures import Matrices
 
-__all__ = ["SECONDS", "Suspension", "figures", "findings", "matrices", "model", "suspension", "test"]
 
 SECONDS = 4.0
 

@@ -48,35 +48,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
 
 
-__all__ = [
-    "BANDS",
-    "CASES",
-    "COMPARED",
-    "FRAMED",
-    "SIZES",
-    "SLOW",
-    "TONES",
-    "USED",
-    "Tracking",
-    "cases",
-    "compared",
-    "good_to",
-    "holds_to",
-    "known_error",
-    "lagging",
-    "noise_gain",
-    "numbers_of",
-    "programme",
-    "sentences",
-    "sizes_at",
-    "test",
-    "tracked",
-    "tracking",
-    "typical",
-    "used_cases",
-]
-
-
 TONES = (2, 3, 4, 5, 6.3, 8, 10, 12.5, 16, 20, 25, 31.5, 40)
 """Hz: as far as the paper's (section 4.5)."""
 BANDS = {"2 to 10 Hz": (2.0, 10.0), "12.5 to 20 Hz": (12.5, 20.0), "25 to 40 Hz": (25.0, 40.0)}

@@ -35,21 +35,6 @@ if TYPE_CHECKING:
     from bondloop.identify.process import ProcessFit
     from bondloop.transfer import Process
 
-__all__ = [
-    "AMPLITUDES",
-    "FORCES",
-    "FREQUENCIES",
-    "LEVELS",
-    "Identified",
-    "compensator",
-    "empty_process",
-    "identified",
-    "linearised",
-    "measured",
-    "outlook_controller",
-    "surface",
-    "verified",
-]
 
 FREQUENCIES = (1, 2, 3, 4, 5, 6.3, 8, 10, 12.5, 16, 20, 25, 31.5, 40, 50, 63, 80, 100)
 """Hz."""

@@ -29,38 +29,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = [
-    "CUT",
-    "DISPLACEMENT_CLOSED",
-    "FITTED_TO",
-    "FORCE_CLOSED",
-    "FRAME_MASS",
-    "LATENCY",
-    "MODELS",
-    "OUTLOOK",
-    "PLAY",
-    "POWER",
-    "PREDICTIONS",
-    "RAMP",
-    "RATE",
-    "SECONDS",
-    "STANDARD",
-    "STRUCTURE",
-    "VALVE",
-    "Bench",
-    "FadingSine",
-    "Structure",
-    "base_force",
-    "closing",
-    "coupled",
-    "emulated_rig",
-    "guard",
-    "inverse",
-    "model",
-    "specimen",
-]
-
-
 # ruff: noqa: RUF009 - the defaults of a signal's parameters are descriptors, one for a class
 
 

@@ -22,14 +22,6 @@ from bondloop.bondgraph import Model, One, Port, Zero, bond
 from bondloop.bondgraph.elements import SS, C, De, I, Input, MSe, R, Se, Sf
 from bondloop.papers.gawthrop_three_mass import VALUES, Mass
 
-__all__ = [
-    "InvertedTransfer",
-    "augmented_numerical",
-    "augmented_physical",
-    "substructured",
-    "virtual_junction",
-]
-
 TRANSFER = {"m_t": 1.0, "c_t": 1.0, "k_t": 1.0}
 """kg, N s/m, N/m (figure 7)."""
 

@@ -49,24 +49,6 @@ if TYPE_CHECKING:
     from bondloop.signals import Signal
 
 
-__all__ = [
-    "FREE",
-    "GAINS",
-    "PERIOD",
-    "SETTLING",
-    "SPEED",
-    "Identified",
-    "JunctionInLoop",
-    "Rig",
-    "ScrewDrive",
-    "identify",
-    "measure",
-    "position_loop",
-    "set_points",
-    "table_drive",
-]
-
-
 GAINS = (0.6, 0.8, 1.0)
 """Gains of the position loop in figure 12 (a)."""
 PERIOD = 1e-3

@@ -32,18 +32,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
-__all__ = [
-    "CUT",
-    "SECONDS",
-    "VALUES",
-    "Mass",
-    "excitation",
-    "figures",
-    "findings",
-    "model",
-    "symbolic_model",
-    "test",
-]
 
 CUT = "m2.right >> m3.left"
 """Where the chain is cut: the third mass with its spring is the physical half."""

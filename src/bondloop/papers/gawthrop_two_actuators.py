@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
     from bondloop.signals import Signal
 
-__all__ = ["CUTS", "SECONDS", "TABLE_I", "Link", "PointMass", "excitations", "findings", "model", "test"]
 
 CUTS = ("mn1.right >> link1.left", "link2.right >> mn2.left")
 """The two cut bonds; what lies between them is physical."""

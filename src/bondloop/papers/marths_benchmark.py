@@ -50,34 +50,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "CONTROLLERS",
-    "DOFS",
-    "DRAWS",
-    "FORCE",
-    "FRAME",
-    "MOMENT",
-    "NOISE",
-    "NUMBERS",
-    "PINS",
-    "RATE",
-    "SECONDS",
-    "MarthsFrame",
-    "Plant",
-    "actuators",
-    "criteria",
-    "emulated",
-    "figures",
-    "findings",
-    "ideal_frame",
-    "model",
-    "numerical_matrices",
-    "pose",
-    "reference",
-    "reference_matrices",
-    "test",
-]
-
 
 DATA = Path(__file__).parent / "marths"
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
     from bondloop.transfer import Process
 
-__all__ = [
-    "CUT", "DATA", "RATE", "SECONDS", "actuator", "damper", "findings", "measurements", "model", "test",
-]  # fmt: skip
 
 RATE, SECONDS = 1000.0, 42.0
 """Samples a second, and how long El Centro lasts, s."""

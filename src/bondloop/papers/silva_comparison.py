@@ -40,22 +40,6 @@ if TYPE_CHECKING:
     from bondloop.signals import Signal
 
 
-__all__ = [
-    "ALLOWANCE",
-    "GOALS",
-    "Comparison",
-    "Goal",
-    "Outcome",
-    "Trial",
-    "compare",
-    "markdown",
-    "missed",
-    "save_csv",
-    "trials",
-    "worst",
-]
-
-
 ALLOWANCE = 0.3
 """What a plant that differs may add, in points (of J1, in ms)."""
 

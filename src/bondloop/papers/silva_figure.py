@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.papers.silva_comparison import Comparison, Outcome
 
-__all__ = ["figure"]
 
 DOT: dict[str, Any] = {"color": INK, "markersize": 3.5}
 BAR: dict[str, Any] = {"color": COLOURS[0], "linewidth": 3.0, "alpha": 0.45}

@@ -29,23 +29,6 @@ if TYPE_CHECKING:
     from bondloop.control import Controller
 
 
-__all__ = [
-    "A1B0",
-    "A2",
-    "CASES",
-    "CONTROLLERS",
-    "DATA",
-    "GAIN",
-    "STIFFNESS",
-    "Entry",
-    "Plant",
-    "Servo",
-    "actuator",
-    "matrices",
-    "model",
-]
-
-
 CASES = (1, 2, 3, 4)
 
 MASS, STIFFNESS, DAMPING_RATIO = 29.13, 1.19e6, 0.0097

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
     from bondloop.rehearsal import Run
 
-__all__ = [
-    "FIRST_MASS", "bound_of_adaptation", "disturbance", "numerical_model", "residual_of_error_dynamics",
-    "transfer_system", "work_of_adaptation",
-]  # fmt: skip
 
 FIRST_MASS = "numerical.m2.C.displacement"
 """Channel of z1 - z2, by which the first mass acts on the second: a run must record it."""

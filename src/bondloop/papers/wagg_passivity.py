@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.rehearsal import Run
 
-__all__ = [
-    "draw_bursts", "draw_passivity", "fictitious", "foretold", "growth", "motion", "quiet_level", "realness",
-    "reference", "response",
-]  # fmt: skip
-
 
 def reference(model: Model | None = None) -> ReferenceModel:
     """Return A_m = H14 and B_e of the three-mass chain's numerical half, or of another model's.

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
-__all__ = ["SECONDS", "draw_gains", "figure_5", "figures", "findings", "model", "test"]
 
 SECONDS = 60.0
 """Length over which the errors are stated."""

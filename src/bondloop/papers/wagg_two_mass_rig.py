@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
-__all__ = ["FREE", "SECONDS", "figures", "figures_7_to_9", "findings", "model", "test"]
 
 MASS, STIFFNESS, DAMPING = 0.515, 2.43, 2.4
 """kg, N/m, N s/m (section "Numerical-experimental example")."""

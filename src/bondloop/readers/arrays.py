@@ -15,7 +15,6 @@ from bondloop.readers.policy import LIMITS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["READERS", "read_hdf5", "read_matlab", "read_numpy", "read_parts"]
 
 RUN = "bondloop run"
 """What a run file says of its format; see `bondloop.results.records.hdf5`."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from bondloop.errors import InputError
 from bondloop.readers.policy import LIMITS
 
-__all__ = ["refuse"]
-
 
 def refuse(where: str, faults: Sequence[str]) -> None:
     """Raise one `InputError` that lists all the faults; do nothing when there are none.

@@ -7,8 +7,6 @@ import re
 from bondloop.errors import InputError
 from bondloop.units import known_unit
 
-__all__ = ["heading", "unit_meant"]
-
 WORDS = {
     "sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "millisecond": "ms",
     "milliseconds": "ms", "usec": "us", "volt": "V", "volts": "V", "amp": "A", "amps": "A", "ampere": "A",

@@ -26,7 +26,6 @@ from bondloop.readers.reader_process import ask
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LIBRARIES", "by_library", "expect_library", "read_parts"]
 
 LIBRARIES = {
     "tdms": ("nptdms", "npTDMS", "TDMS file", b"TDSm"),

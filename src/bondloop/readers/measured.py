@@ -13,8 +13,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Measurements"]
-
 
 @dataclass(eq=False, repr=False)
 class Measurements:

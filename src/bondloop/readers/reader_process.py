@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Answer = tuple[dict[str, object], Iterable[NDArray[Any]]]
 
-__all__ = ["Reader", "UnreadableError", "Worker", "WorkerEndedError", "ask", "limit_for", "numbers_of"]
 
 READY = b"ready\n"
 _SIZES = struct.Struct("<QQ")

@@ -14,8 +14,6 @@ from bondloop.readers.reader_process import ask
 from bondloop.readers.text import FIRST, from_lines, from_lvm
 from bondloop.readers.text_layout import read_text
 
-__all__ = ["ENDINGS", "read_measurements"]
-
 ENDINGS = {
     **dict.fromkeys((".csv", ".txt", ".tsv", ".dat", ".asc", ".lvm", ".tst"), "text"),
     ".mat": "mat",

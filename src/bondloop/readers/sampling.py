@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     from bondloop.readers.measured import Measurements
 
-__all__ = [
-    "NoTimeError", "Sampling", "increases_in_seconds", "is_time_name", "rate_notes", "sampling_of", "stated",
-    "unit_in_name",
-]  # fmt: skip
 
 _TIME = re.compile(
     r"(time|times|t|(?:elapsed|running|total|test)[ _]time|x_value)"

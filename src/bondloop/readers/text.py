@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FIRST", "from_lines", "from_lvm", "read_text_measurements"]
-
 
 _SAID = re.compile(r"\s*([^:=\t;,]{1,80}?)\s*[:=\t;,]\s*(\S.*?)[\s;,]*")
 _KEPT = ((NUMBERS,), (STAMPS,))

@@ -7,19 +7,6 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 
-__all__ = [
-    "ambiguous",
-    "cells_of",
-    "clock_in",
-    "day_in",
-    "grouped",
-    "number_in",
-    "separator_in",
-    "sign_faults",
-    "without_signs",
-]
-
-
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+(?:,\d+)?)")
 _ONE_SIGN = re.compile(r"[-+]?\d+[.,]\d*")
 ADVICE = "save the file without signs between thousands"

@@ -34,21 +34,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "NUMBERS",
-    "STAMPS",
-    "WORDS",
-    "Layout",
-    "decoded",
-    "find_layout",
-    "is_remark",
-    "names_in",
-    "numbers_of",
-    "read_text",
-    "stamps_of",
-    "trimmed",
-]
-
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),

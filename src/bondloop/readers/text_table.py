@@ -20,7 +20,6 @@ from bondloop.readers.text_layout import NUMBERS, Layout, is_remark, names_in, n
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TextTable", "read_table"]
 
 _UNUSUAL = '#%"\v\f\x1c\x1d\x1e\x85\u2028\u2029'
 """Signs of remarks and quoted cells, and ends of lines that only Python takes for such."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Attendant"]
 
 _END = 0
 """On the bell: no signal has this number."""

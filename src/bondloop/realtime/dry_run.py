@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
     from bondloop.hybrid import HybridTest
 
-__all__ = ["Expected", "expected"]
-
 
 @dataclass(frozen=True)
 class Expected:

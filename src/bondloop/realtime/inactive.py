@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.session import Prepared
     from bondloop.realtime.telemetry.ring import Ring, Status
 
-__all__ = ["Measured", "measured_line", "newest_measured", "watch_measured"]
 
 LOOK = 0.5
 """Seconds between looks."""

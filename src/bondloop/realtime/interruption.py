@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["interrupts"]
-
 
 @contextmanager
 def interrupts(

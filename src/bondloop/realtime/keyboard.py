@@ -14,8 +14,6 @@ from collections.abc import Iterator
 
 from bondloop.realtime.stop_requests import FOLDER, Request, opened, request
 
-__all__ = ["KEYS", "stop_keys"]
-
 KEYS: dict[bytes, Request] = {b" ": "trip", b"t": "trip", b"r": "retreat", b"s": "stop"}
 """By the letter; the space bar is the one that is found without looking."""
 BACKGROUND_LOOK = 0.1

@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.policy import MachinePolicy
     from bondloop.safety import Switch
 
-__all__ = [
-    "NEEDED",
-    "as_told",
-    "elsewhere_words",
-    "for_a_machine",
-    "least_retreat",
-    "machine_options",
-    "safe_position",
-    "start_rate",
-    "start_within",
-    "switch_facts",
-    "template",
-    "trip_limits",
-    "trips_in_words",
-]
 
 NEEDED = ("displacement", "velocity", "force", "command", "command_rate")
 """Limits without which no machine is moved."""

@@ -14,8 +14,6 @@ from typing import Literal
 from bondloop.engine.data import Parameter, number
 from bondloop.errors import InputError
 
-__all__ = ["LoopOptions", "RigOptions"]
-
 LONGEST_WAY = 3600.0
 """Seconds of the way to the first command, or to the safe one: a stop that takes longer is none."""
 LARGEST = 2e9

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from bondloop.errors import InputError
 
-__all__ = ["fresh_key", "read_key", "with_key"]
-
 NAME = "BONDLOOP_KEY"
 """The variable by which a process gets its key: unlike its arguments, other users cannot read it."""
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from bondloop.engine.data import Parameter
 
-__all__ = ["MachinePolicy", "PreflightPolicy", "SessionPolicy"]
-
 
 @dataclass(frozen=True)
 class MachinePolicy:

@@ -24,7 +24,6 @@ from bondloop.engine.data import number
 from bondloop.errors import BondloopError, InputError
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.console.mailbox import Mailbox
-from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.packet_key import with_key
 from bondloop.realtime.silence import silence
 from bondloop.realtime.stop_requests import FOLDER
@@ -41,7 +40,8 @@ from bondloop.realtime.telemetry.segment import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["LoopOptions", "LoopProcess", "RigOptions", "RigProcess"]
+    from bondloop.realtime.options import LoopOptions, RigOptions
+
 
 _BEATS = 20
 """Heartbeats of the supervisor in the time after which the loop misses them."""

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.telemetry.snapshot import Event
 
-__all__ = ["CYCLE", "Recorder", "free_path", "main"]
 
 CYCLE = {
     "cycle": "<i8", "step": "<i8", "time_ns": "<i8", "wake_ns": "<i4", "busy_ns": "<i4", "exchange_ns": "<i4",

@@ -22,8 +22,6 @@ from bondloop.results.records import Record, read_cycles, read_run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Health", "News", "Recorders", "expect_room", "last_run", "merged_files"]
-
 
 def expect_room(folder: Path, size: int) -> None:
     """Refuse a folder in which so many bytes cannot be written: full, over its quota, not ours, or limited.

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.recorder_supervisor import Health
     from bondloop.realtime.telemetry.ring import Status
 
-__all__ = ["Prepared", "prepare", "run_realtime"]
 
 VERDICT = 2000
 """Letters of the check's verdict that are kept."""

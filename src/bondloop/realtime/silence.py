@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SILENT", "page_silence", "silence", "silence_words"]
-
 SILENT = 1.0
 """Seconds without a cycle after which a loop does not answer."""
 PAGE_SILENT = 0.5

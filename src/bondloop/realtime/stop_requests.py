@@ -25,24 +25,6 @@ try:
 except ImportError:  # a system on which no loop runs
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "FOLDER",
-    "MAGIC",
-    "PREFIX",
-    "REQUESTS",
-    "STATES",
-    "Request",
-    "Requested",
-    "Requests",
-    "counts",
-    "living_loops",
-    "name_bytes",
-    "opened",
-    "others_loops",
-    "process_lives",
-    "request",
-    "request_all",
-]
 
 Request = Literal["trip", "retreat", "stop"]
 REQUESTS: tuple[Request, ...] = ("trip", "retreat", "stop")

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.telemetry.ring import Ring, Status
 
-__all__ = [
-    "PERCENTS",
-    "STOPPED",
-    "Live",
-    "Watcher",
-    "duration",
-    "moving",
-    "outcome",
-    "summary_lines",
-    "timing",
-    "warnings_of",
-]
 
 PERCENTS = (50.0, 99.0, 99.9, 100.0)
 """Percentiles that are told; the last is the most."""

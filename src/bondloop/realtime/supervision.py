@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bondloop.realtime.process import LoopProcess
 
-__all__ = ["Beside"]
-
 
 class Beside(threading.Thread):
     """Calls a function with the name of a loop's telemetry; when it returns or fails, the loop is stopped.

@@ -10,7 +10,6 @@ from bondloop.rigs import MEASURED
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["DIVERGED", "POWER", "diverged", "limit_word", "role_of"]
 
 DIVERGED = 1e9
 """A motion beyond this magnitude (SI units) has diverged, whatever the limits."""

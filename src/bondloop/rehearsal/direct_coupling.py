@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from bondloop.control import Design
     from bondloop.rigs import RigSystem
 
-__all__ = ["loop_links"]
-
 
 def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
     """Return what drives what when computer and rig are joined directly, without sampling."""

@@ -15,7 +15,6 @@ from bondloop.signals import Signal, signal_from
 if TYPE_CHECKING:
     from bondloop.results.records import Record
 
-__all__ = ["excitation_findings", "undersampled"]
 
 HARDLY = 0.01
 """Share of its peak below which an excitation hardly moves: a response to it says nothing of the rest."""

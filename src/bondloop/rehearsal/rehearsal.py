@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import Result, Snapshot
     from bondloop.hybrid import Checkable
 
-__all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "run_length", "steps_of", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""

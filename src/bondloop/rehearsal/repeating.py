@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.results.records import Record
     from bondloop.signals import Signal
 
-__all__ = ["MOST_A_TICK", "Repetition", "difference", "repetition_of"]
-
 
 def difference(first: Record, again: Record) -> str:
     """Say how a record differs from another; nothing where they are equal to the last bit.

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from bondloop.results.figures import RunPlots
     from bondloop.structures import Structure
 
-__all__ = ["PreparedTest", "Run", "origin", "rerun", "shown", "why_stopped"]
 
 MOTIONS = ("effort", "flow", "displacement", "momentum")
 """Kinds of what moves, as distinct from parameters."""

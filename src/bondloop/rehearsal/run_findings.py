@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float64]
 
-__all__ = ["run_findings"]
-
 
 def run_findings(
     record: Record, pairs: Sequence[tuple[str, str]], whole: Record | None = None

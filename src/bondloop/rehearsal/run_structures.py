@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records import Record
 
-__all__ = ["STRUCTURES", "nodal_history", "structure_at", "structures_in"]
 
 STRUCTURES = "structures"
 """Entry of a run's description: structures of which something is recorded, by the path of their names."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.rigs.imperfections import Imperfection
 
-__all__ = ["at_an_end", "saturated_share", "span"]
-
 
 def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tuple[float, float]:
     """Return the least and the greatest reading after a chain of imperfections; infinite without a limit.

@@ -29,8 +29,6 @@ from bondloop.safety import FORCE_SWITCH
 if TYPE_CHECKING:
     from bondloop.results.records import Record
 
-__all__ = ["energy_words", "reference_errors", "sense", "structure_findings"]
-
 
 RATES = {"m": 0, "rad": 0, "m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2, "N": 2, "N m": 2}
 """How often a quantity is a displacement's rate, by its unit; a force is one as much as an acceleration."""

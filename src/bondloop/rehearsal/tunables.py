@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest
 
-__all__ = [
-    "HOLD",
-    "SCALE",
-    "adjustable_limits",
-    "allowed",
-    "check_tunable",
-    "checked_sets",
-    "operated",
-    "targets_from_outside",
-    "tunable_tick",
-]
 
 SCALE = "excitation.scale"
 """Parameter by which the excitation is multiplied: 1 as it is given, 0 for none."""

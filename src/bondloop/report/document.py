@@ -14,8 +14,6 @@ from bondloop.rehearsal import Run
 from bondloop.report import sections
 from bondloop.report.reported_run import ReportedRun, gather
 
-__all__ = ["write_report"]
-
 
 @telling("writing the report")
 def write_report(

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from bondloop.results.records import Record
 
 
-__all__ = ["compared", "figures_of", "side_by_side"]
-
-
 def side_by_side(
     records: Mapping[str, tuple[Record, str, str]],
     *,

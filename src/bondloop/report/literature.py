@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
 
 
-__all__ = ["OWN", "SOURCES", "TEXTBOOK", "WORKS", "Work", "cite", "works_of"]
-
-
 @dataclass(frozen=True)
 class Work:
     """A published work.

@@ -19,9 +19,6 @@ from bondloop.engine.data import FAMILIES, PYTHON, Kind, Parameter, Range, impor
 from bondloop.report.policy import EXTENT
 from bondloop.results.figures import pretty, scaled
 
-__all__ = ["SPECIAL", "in_unit", "in_words", "kind_words", "several", "short_numbers"]
-
-
 LONG_NUMBER = r"\d+\.\d{6,}(e[+-]?\d+)?"
 """A number with more digits than anybody reads."""
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick, Tunable
     from bondloop.hybrid import HybridTest
 
-__all__ = ["write_play"]
 
 SCRIPTS = ("play_tick.js", "play.js", "play_controls.js")
 """The page's program, in the order in which its parts need each other."""

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Rehearsable
 
 
-__all__ = ["FMU", "ReportedRun", "gather", "link_of", "other_rig", "seconds_of"]
-
-
 FMU = "fmu://"
 """What a link to an FMU begins with."""
 

@@ -25,19 +25,6 @@ from bondloop.substructure import ExternalHalf
 if TYPE_CHECKING:
     from bondloop.report.reported_run import ReportedRun
 
-__all__ = [
-    "beside",
-    "checked",
-    "clock",
-    "literature",
-    "measures",
-    "preflight",
-    "repeat",
-    "short",
-    "tested",
-    "went",
-]
-
 
 def short(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Say how it went, and when, where and with what it ran."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Part
     from bondloop.hybrid import Rehearsable
 
-__all__ = ["parts", "units_of_parameters"]
-
 
 SPECIMEN = "rig.specimen."
 """What the names of the specimen's parameters begin with."""

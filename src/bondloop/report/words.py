@@ -20,15 +20,6 @@ from bondloop.results.figures import pretty
 if TYPE_CHECKING:
     from bondloop.rehearsal import Run
 
-__all__ = [
-    "differences",
-    "event_rows",
-    "facts",
-    "how_it_ran",
-    "limits_used",
-    "measure_rows",
-    "parameter_rows",
-]
 
 REFERENCE, RIG = "reference.", "rig."
 """What the names of the reference's parameters begin with, and those of the emulated rig."""

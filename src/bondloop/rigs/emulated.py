@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
     from bondloop.transfer import TransferSystem
 
-__all__ = ["Emulated", "RigSystem"]
-
 
 @dataclass(frozen=True)
 class RigSystem:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bondloop.rigs.emulated import Emulated, RigSystem
     from bondloop.rigs.imperfections.base import Imperfection
 
-__all__ = ["MEASURED", "SEED", "RigBlock", "indexed", "rig_tick"]
 
 MEASURED = {"force": "effort", "displacement": "displacement", "velocity": "flow"}
 """What the sensors of a rig read, with the kind of variable that it is on the cut bond."""

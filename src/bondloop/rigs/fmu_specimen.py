@@ -15,8 +15,6 @@ from bondloop.fmu import ForeignStep, read_fmu
 if TYPE_CHECKING:
     from bondloop.engine import System
 
-__all__ = ["FmuSpecimen"]
-
 
 class FmuSpecimen(Model):
     """The physical half of an emulated rig as an FMU for co-simulation (FMI 2.0 or 3.0).

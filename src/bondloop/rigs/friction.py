@@ -19,9 +19,6 @@ from bondloop.bondgraph.elements import C, R, check_number
 from bondloop.engine.data import FINITE, NOT_NEGATIVE, POSITIVE, Range, describable
 from bondloop.errors import InputError, ModelError
 
-__all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
-
-
 _FORCE, _VELOCITY = ("N", "N m"), ("m/s", "rad/s")
 _UNITS = {
     "force": _FORCE, "coulomb": _FORCE, "static": _FORCE, "preload": _FORCE, "velocity": _VELOCITY,

@@ -10,8 +10,6 @@ from bondloop.devices import OdeSpecimen
 from bondloop.engine.data import describable
 from bondloop.errors import ModelError
 
-__all__ = ["OnBracket", "mounted", "nothing_mounted"]
-
 
 def mounted(specimen: Model | OdeSpecimen, port: str | None = None) -> Model:
     """Return a model as a physical half, as if it had been cut off at one of its ports.

@@ -13,8 +13,6 @@ from bondloop.errors import InputError
 from bondloop.rigs.friction import dead_zone_spring
 from bondloop.transfer import guide_friction
 
-__all__ = ["DamperData", "OrificeDamper", "PlayData"]
-
 
 @dataclass(frozen=True)
 class _Damper(Described, family="damper"):

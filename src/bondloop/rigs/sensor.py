@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
     from bondloop.engine.passes import Applied, Context
 
-__all__ = ["LVDT", "LoadCell", "Sensor", "checked_sensor", "sensor_from"]
-
 
 @dataclass(frozen=True)
 class Sensor(Imperfection):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Step
 
 
-__all__ = ["DrivenTable", "ShakingTable", "TableDrive"]
-
 LEAD = Range(units=("s",))
 LEAD_2 = Range(units=("s^2",))
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
     from bondloop.structures import Matrices
 
-__all__ = ["Specimen"]
 
 WORDS = ("displacement", "velocity", "acceleration")
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bondloop.rigs.sensor import Sensor
 
 
-__all__ = ["BuiltRig", "Impose", "RampHold", "SubSteppedRig"]
-
 OVERSHOOT = Range(above=-1.0, below=10.0, units=("%",))
 """At -1 nothing moves; ten times what was told is a mistake."""
 

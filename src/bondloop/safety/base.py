@@ -10,8 +10,6 @@ from bondloop.display import brief
 from bondloop.engine.data import Described
 from bondloop.engine.ir import Const, Expr, Op, select
 
-__all__ = ["SafetyBlock", "both", "either", "equal", "finite", "limited", "no", "outside", "safety_from"]
-
 
 class SafetyBlock(Described, family="safety"):
     """Base of switches, trips and interlocks: frozen values whose steps run in the tick."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-__all__ = ["Cause", "cause_words", "limit_name"]
-
 
 class Cause(IntEnum):
     """What tripped the interlock; 0 is none. Causes 9 to 16 and 18 to 20 are found outside the tick.

@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CAUSE",
-    "DISPLACEMENT_SWITCH",
-    "DISPLACEMENT_TARGET",
-    "FORCE_SWITCH",
-    "FORCE_TARGET",
-    "INTERLOCK",
-    "LIMITS",
-    "POWER",
-    "TRIP",
-    "WARNING",
-    "WHEN",
-]
-
 INTERLOCK = "interlock"
 """Begins the names of all that belongs to the interlock of a test."""
 CAUSE = f"{INTERLOCK}.cause"

@@ -9,8 +9,6 @@ from bondloop.engine.ir import Assign, Const, Expr, Step, Update, Var, function,
 from bondloop.engine.passes import Applied, Context
 from bondloop.safety.base import equal, finite, no
 
-__all__ = ["Guarded", "guard"]
-
 
 @dataclass(frozen=True)
 class Guarded:

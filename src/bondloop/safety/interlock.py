@@ -31,8 +31,6 @@ from bondloop.safety.limits import Limits
 from bondloop.safety.power_trip import PowerTrip
 from bondloop.safety.switch import Switch
 
-__all__ = ["Interlock", "Watch", "Watched"]
-
 
 @dataclass(frozen=True)
 class Watched:

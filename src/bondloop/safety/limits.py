@@ -12,9 +12,6 @@ from bondloop.engine.data import Described, Range, plain_number
 from bondloop.errors import InputError
 from bondloop.units import quantity
 
-__all__ = ["Limits"]
-
-
 _KINDS = {
     "displacement": ("m", "rad", "C", "m^3"),
     "velocity": ("m/s", "rad/s", "A", "m^3/s"),

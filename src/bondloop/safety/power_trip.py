@@ -11,8 +11,6 @@ from bondloop.engine.ir import Assign, Expr, Step, Update, Var, select
 from bondloop.engine.passes import Applied, Context
 from bondloop.safety.base import SafetyBlock, no
 
-__all__ = ["PowerTrip"]
-
 
 @dataclass(frozen=True)
 class PowerTrip(SafetyBlock):

@@ -15,8 +15,6 @@ from bondloop.safety.base import SafetyBlock, limited
 from bondloop.signals import Signal
 from bondloop.units import is_of_kind
 
-__all__ = ["Starting", "Switch", "start_words"]
-
 
 @dataclass(frozen=True)
 class Switch(SafetyBlock):

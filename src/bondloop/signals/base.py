@@ -20,8 +20,6 @@ from bondloop.units import is_of_kind, multiplied
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Constant", "Derivative", "Scaled", "Shifted", "Signal", "Sum", "evaluate_array", "signal_from"]
-
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,

@@ -22,8 +22,6 @@ from bondloop.signals.table import Table
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Earthquake"]
-
 
 @dataclass(frozen=True)
 class Earthquake(Signal):

@@ -17,8 +17,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Envelope", "Flat", "Gamma", "Jennings", "Trapezoid"]
-
 
 class Envelope(Described, family="envelope"):
     """Base of the envelopes."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Step
     from bondloop.signals.base import Signal
 
-__all__ = ["Signals", "now_and_next"]
-
 
 class Signals:
     """Excitations as expressions of time, or as tabulated inputs of the tick.

@@ -17,7 +17,6 @@ from bondloop.signals.base import Signal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EARTHQUAKE_STREAM", "NOISE_STREAM", "Noise"]
 
 NOISE_STREAM = 0xFFFF0000
 EARTHQUAKE_STREAM = 0xFFFF0001

@@ -13,8 +13,6 @@ from bondloop.errors import InputError
 from bondloop.signals.base import Signal
 from bondloop.units import multiplied, unit_in
 
-__all__ = ["HalfSine", "Pulse", "Ramp", "Rise", "Step"]
-
 
 @dataclass(frozen=True)
 class Step(Signal):

@@ -19,8 +19,6 @@ from bondloop.signals.table import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BASELINES", "ORDER", "Recorded", "corrected", "integrated"]
-
 
 BASELINES = ("none", "constant", "linear", "high-pass")
 """Ways to correct an acceleration."""

@@ -18,8 +18,6 @@ from bondloop.signals.base import Signal
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Chirp", "Sine", "SumOfSines", "Sweep"]
-
 
 def _sine(amplitude: float, frequency: float, phase: float, t: Expr) -> Expr:
     """Write whole quarter turns as sin or cos of the plain angle: exact, and the two share work."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Table", "read_signal"]
-
 
 def read_signal(
     path: Path,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
-__all__ = ["Assembly", "assemble_all", "element_blocks"]
 
 Entries = tuple[Array, Array, Array]
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
-__all__ = ["free_motions", "lonely_masses", "raise_faults", "refuse_mechanism", "structure_faults"]
-
 
 def raise_faults(name: str, faults: list[str], shown: int = 20) -> None:
     """Raise all faults in one error."""

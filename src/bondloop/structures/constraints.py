@@ -21,7 +21,6 @@ from bondloop.structures.elements.base import DOFS, Array
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
 
-__all__ = ["Constraint", "RigidFloor", "eliminate", "floor_rows"]
 
 PLANES = {"xy": (0, 1, 5), "xz": (0, 2, 4), "yz": (1, 2, 3)}
 """In-plane translations and normal rotation, by their places among the six degrees of freedom of a node."""

@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
-__all__ = [
-    "RayleighRegion",
-    "caughey",
-    "checked_ratios",
-    "checked_rayleigh",
-    "damped_supports",
-    "modal_part",
-    "rayleigh_coefficients",
-    "region_sum",
-    "slim",
-    "with_regions",
-]
-
 
 def checked_ratios(ratios: object, count: object, what: str) -> float | tuple[float, ...]:
     """Return damping ratios of modes, each given as a number or a text: ``0.02`` or ``"2 %"``.

@@ -13,7 +13,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROTATIONS", "dof_domain", "dof_word", "force_on", "forces_in_a_row", "weight_of"]
 
 ROTATIONS = ("rx", "ry", "rz")
 """Words of degrees of freedom that are rotations."""

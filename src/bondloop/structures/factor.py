@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         sparse.csr_array[np.float64 | np.complex128] | sparse.csc_array[np.float64 | np.complex128]
     )
 
-__all__ = ["factor"]
 
 _LAST: dict[bytes, Callable[[Array], Array]] = {}
 """The last matrix that was factored: whether a structure is held, its modes, what they leave out and what

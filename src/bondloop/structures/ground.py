@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = sparse.csc_array[np.float64]
 
-__all__ = [
-    "Footing",
-    "Prescribed",
-    "footing_data",
-    "footing_from",
-    "footing_of",
-    "keep_footing",
-    "rigid_motion",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Known:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
     from bondloop.structures.structure import Structure
 
-__all__ = ["Force", "Place", "courses", "distributed_load", "pattern", "thermal_load"]
-
 
 def distributed_load(structure: Structure, elements: Iterable[str], force: Array) -> Array:
     """Consistent forces of a uniform load, on 6 · node + dof.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Sparse: TypeAlias = sparse.csr_array[np.float64]
 
-__all__ = ["Matrices", "remember"]
-
 
 @dataclass(frozen=True, eq=False)
 class Matrices(Described, member_of="matrices"):

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Blocks, Element
     from bondloop.structures.structure import Structure
 
-__all__ = [
-    "SECTION",
-    "ElementRow",
-    "MemberForces",
-    "element_rows",
-    "largest_forces",
-    "local_stiffness",
-    "member_axes",
-    "section_forces",
-]
 
 ENDS = {"ux": "fx", "uy": "fy", "uz": "fz", "rx": "mx", "ry": "my", "rz": "mz"}
 """Names of end forces in local axes, by the motion that they work on."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array
     from bondloop.structures.matrices import Sparse
 
-__all__ = ["damped", "damping_of", "damping_product", "dynamic_solver"]
-
 
 class _ModallyDamped(Matrices):
     """Matrices with C + W diag(d) Wᵀ; the sum is made only where something asks for C.

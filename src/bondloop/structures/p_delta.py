@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
     from bondloop.structures.structure import Structure
 
-__all__ = [
-    "AxialForces",
-    "Buckling",
-    "axial_forces",
-    "bending_geometric",
-    "buckling",
-    "carries_axial_force",
-    "checked_axial_forces",
-    "geometric_stiffness",
-    "member_geometric",
-]
 
 Shape = Literal["consistent", "string"]
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.structures.dynamics.history import History
     from bondloop.structures.elements.base import Array
 
-__all__ = ["MOTIONS", "Maker", "Reading", "Row", "single", "total", "weights"]
 
 MOTIONS = ("displacement", "velocity", "acceleration")
 """What a reading may be a sum of."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Blocks
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["Readings", "Source", "building_readings", "matching", "source_of", "structure_data"]
 
 AXES = "xyz"
 

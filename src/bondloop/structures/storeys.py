@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Number
     from bondloop.structures.structure import Structure
 
-__all__ = ["ShearBuilding", "checked_column_line", "crossing", "vertical"]
 
 UNITS = {"masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N"}
 MAY_BE_ZERO = ("dampings", "weights")

@@ -45,7 +45,6 @@ from bondloop.units import quantity
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
 
-__all__ = ["Structure"]
 
 Mass = Literal["consistent", "lumped"]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Element, Number
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["matrices_from_structure", "structure_from_tables"]
-
 
 def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the description
     nodes: Mapping[str, Sequence[Number]],

@@ -4,30 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "ASYMMETRY",
-    "CLOSE_ROOTS",
-    "DENSE_BUCKLING",
-    "DENSE_MODES",
-    "DEPENDENT",
-    "DESCRIBED_BY_ROWS",
-    "DESCRIBED_SUPPORTS",
-    "ELEMENTS_AT_ONCE",
-    "ENERGY_ROUNDING",
-    "ENTRY_ROUNDING",
-    "FORCE_ROUNDING",
-    "FULL_DAMPING",
-    "INSTANTS_AT_ONCE",
-    "MODE_RESIDUAL",
-    "NEGATIVE_PIVOT",
-    "NO_STIFFNESS",
-    "NULL_STIFFNESS",
-    "OUT_OF_PLANE",
-    "RIGID_BODY",
-    "SERIES_TERMS",
-    "SMALL_DAMPING",
-]
-
 NULL_STIFFNESS = 5e-15
 """Stiffness, relative to the diagonal, that rounding alone leaves behind."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import BatchResult
     from bondloop.studies.tick_measures import Measure
 
-__all__ = ["Campaign", "Interrupted", "sample"]
-
 
 class Interrupted(KeyboardInterrupt):
     """A study was ended by Ctrl-C.

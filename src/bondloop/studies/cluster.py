@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from distributed import Client, Future
     from numpy.typing import NDArray
 
-__all__ = ["on_cluster"]
 
 INSTALL = "Dask is not installed: pip install 'bondloop[cluster]'"
 

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Correlated",
-    "Distribution",
-    "Method",
-    "between_commas",
-    "distribution",
-    "open_shares",
-    "unit_points",
-    "whole_number",
-]
-
 
 Kind = Literal["normal", "uniform", "lognormal", "whole"]
 KINDS = ("normal", "uniform", "lognormal", "whole", "truncated")

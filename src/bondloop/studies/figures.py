@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from bondloop.studies.sampled import Sampled
     from bondloop.studies.sensitivity_study import Sensitivity
 
-__all__ = ["differs", "exceedance", "exceedance_curves", "heat_maps", "overlay", "tornado", "trade_off"]
-
 
 YES, NO = "#cfe3f1", "#e8a27c"
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["UncertainProcess", "from_identified", "identified_file"]
-
 
 class UncertainProcess(Correlated):
     """An actuator of which the coefficients are drawn as an identification leaves them uncertain.

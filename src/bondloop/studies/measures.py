@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
     from bondloop.signals import Signal
 
-__all__ = ["MEASURES", "Case", "Simulated", "simulated_stability"]
-
 
 @dataclass(frozen=True)
 class Simulated:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Channel, Tick
     from bondloop.safety import Limits
 
-__all__ = ["TRIP", "limit_shares", "named_measure", "written_expression"]
 
 TRIP = ("trip", "trip_time")
 """Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""

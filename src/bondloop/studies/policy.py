@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from bondloop.engine.data import Parameter
 
-__all__ = ["POLICY", "Policy"]
-
 
 @dataclass(frozen=True)
 class Policy:

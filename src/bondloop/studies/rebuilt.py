@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from bondloop.studies.rehearsals import Rehearsals
     from bondloop.studies.uncertainty import Uncertainty
 
-__all__ = ["Family", "families", "rebuilt_parts"]
 
 EXPRESSIONS = (
     "expr", "pairs", "source", "body", "definitions", "tangents", "jacobian", "value",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
     from bondloop.signals import Signal
 
-__all__ = ["Chunk", "Job", "Outcome", "Part", "Rehearsals", "Tested", "here"]
-
 
 class Tested(Protocol):
     """A `HybridTest`, a `PseudoDynamicTest`, a `Simulation`, or anything else that has a tick."""

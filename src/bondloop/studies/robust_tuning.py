@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bondloop.studies.distributions import Correlated
     from bondloop.studies.sampled import Sampled
 
-__all__ = ["Setting", "Tuned", "tune_over"]
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
     Scalar = TypeVar("Scalar", bound=np.generic)
 
-__all__ = [
-    "Probability",
-    "Sampled",
-    "choices",
-    "choose",
-    "data_frame",
-    "data_set",
-    "histories",
-    "write_csv",
-    "write_parquet",
-]
-
 
 def write_csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write columns as CSV.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bondloop.studies.rehearsals import Tested
     from bondloop.studies.tick_measures import Measure
 
-__all__ = ["Index", "Sensitivity", "sensitivity"]
-
 
 class Index(NamedTuple):
     """An index of sensitivity with its interval of 95 % confidence.

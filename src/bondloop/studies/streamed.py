@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["NO_PYARROW", "Rows", "Stream", "has_parquet"]
 
 NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
 RESERVED = (NUMBER, STOPPED, STOPPED_BY)

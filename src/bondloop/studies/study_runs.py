@@ -21,8 +21,6 @@ from bondloop.units import dimension, quantity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "Study", "axis_from", "study"]
-
 
 _NUMBER = r"^\s*[-+]?[\d.]+([eE][-+]?\d+)?"
 

@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 
     Reader = Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = [
-    "KINDS",
-    "OF_TWO",
-    "Accumulator",
-    "Measure",
-    "Measuring",
-    "Stretch",
-    "Stretches",
-    "accumulator",
-    "measuring",
-]
-
 
 KINDS = (
     "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange",

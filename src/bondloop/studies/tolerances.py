@@ -1,7 +1,5 @@
 """Numerical tolerances of studies."""
 
-__all__ = ["ACCUMULATED", "CORRELATION", "FREE_VIBRATION"]
-
 ACCUMULATED = 1e-14
 """Share of a sum of squares below which a variance is rounding. Sums of
 some 1e4 samples carry an error of about their square root in units of the last place, 1e2 times 1e-16."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Given = Mapping[str, "Distribution | Correlated | str"]
     Built = TypeVar("Built", bound=Tested)
 
-__all__ = ["Uncertainty", "built", "read_uncertainty"]
 
 SEED = "rig.seed"
 

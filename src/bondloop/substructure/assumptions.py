@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.engine import System
 
-__all__ = ["Assumption", "Assumptions", "CausalPath", "check_assumptions", "shortest_causal_path"]
 
-
-class TransferLike(Protocol):
+class _TransferLike(Protocol):
     """What is needed of a transfer system here; ``bondloop.transfer.Transfer`` has it."""
 
     @property
@@ -88,7 +86,7 @@ class Assumptions:
         return "\n".join(str(a) for a in self.items)
 
 
-def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[TransferLike]) -> Assumptions:
+def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[_TransferLike]) -> Assumptions:
     """Check a cut with its transfer systems.
 
     Parameters
@@ -159,7 +157,7 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
     return Assumptions(tuple(items), tuple(n_paths), tuple(t_paths))
 
 
-def _stability(transfers: Sequence[TransferLike]) -> Assumption:
+def _stability(transfers: Sequence[_TransferLike]) -> Assumption:
     title = "the transfer system is stable, with stable zero dynamics"
     good, words = True, []
     for t in transfers:

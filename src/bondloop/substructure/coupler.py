@@ -25,7 +25,6 @@ from bondloop.structures.reduction import stroke_rows
 if TYPE_CHECKING:
     from bondloop.engine.ir import Step
 
-__all__ = ["Coupler", "LinearCoupler", "Pins", "loading_block"]
 
 COORDINATES = ("x", "y", "theta")
 """What a plane body can do."""

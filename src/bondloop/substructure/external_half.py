@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Part
 
-__all__ = ["MOST_INTERFACES", "ExternalHalf"]
 
 MOST_INTERFACES = 4
 """Interfaces whose targets reach a loop on the clock within one cycle: it takes so many commands in each."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine import System
 
-__all__ = ["FmuHalf"]
-
 
 class FmuHalf(Model):
     """The numerical half of a test as an FMU for co-simulation (FMI 2.0 or 3.0).

@@ -57,21 +57,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Bond, Part
 
-__all__ = [
-    "GROUND_ROUNDING",
-    "Coordinates",
-    "GroundFrame",
-    "Rigid",
-    "Shift",
-    "add_shift",
-    "drive",
-    "ground_input",
-    "has_mass",
-    "is_power",
-    "is_untold",
-    "opened",
-    "rigid_flows",
-]
 
 Coordinates = Literal["relative", "absolute"]
 """Relative to the ground, or in space."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
     from bondloop.substructure.coupler import Coupler
 
-__all__ = ["NumericalHalf", "numerical_half", "orientation"]
-
 
 @dataclass(frozen=True)
 class NumericalHalf:

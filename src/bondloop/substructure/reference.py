@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from bondloop.substructure.half import NumericalHalf
 
-__all__ = ["ReferenceModel", "reference_model"]
-
 
 @dataclass(frozen=True)
 class ReferenceModel:

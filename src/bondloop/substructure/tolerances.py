@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["GROUND_ROUNDING", "RIGID_RESIDUAL"]
-
 GROUND_ROUNDING = 1e-12
 """Share of the ground's motion that rounding leaves."""
 

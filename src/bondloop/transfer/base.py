@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr, Var
 
-__all__ = [
-    "OUT",
-    "ForceOutput",
-    "Transfer",
-    "TransferSystem",
-    "as_system",
-    "capacity_of",
-    "force_output",
-    "normal_form",
-    "transfer_system",
-]
 
 TransferSystem: TypeAlias = Annotated[Any, Family("transfer")]
 """A `Model`, a `System`, a `StateSpace` or a python-control system; descriptions name it by its family."""

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
     from bondloop.transfer.base import TransferSystem
 
-__all__ = [
-    "CoupledTransfer",
-    "check_commands",
-    "coupled_transfer",
-    "expect_set_point",
-    "motion_space",
-    "out_ports",
-    "width",
-]
-
 
 @dataclass(frozen=True)
 class CoupledTransfer:

@@ -14,8 +14,6 @@ from bondloop.engine.data import POSITIVE, Described, Parameter, Range, describa
 from bondloop.errors import InputError
 from bondloop.transfer.parts import clipped, guide_friction, unwound
 
-__all__ = ["BallScrew", "CascadedLoops", "ElectroMechanical", "ServoMotor"]
-
 FEEDBACKS = ("motor", "carriage")
 _UNITS = {
     "radius": ("m/rad",), "top_speed": ("m/s",), "reset_time": ("s",), "peak_current": ("A",),

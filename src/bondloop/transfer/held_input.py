@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "HOLDS",
-    "Held",
-    "dot",
-    "gram",
-    "hold_late",
-    "linear_recursion",
-    "mix",
-    "orthonormal",
-    "project_out",
-    "times",
-]
 
 HOLDS = ("zero", "first")
 

@@ -10,9 +10,6 @@ from bondloop.bondgraph.elements import MC, C, I, Input, R, Se
 from bondloop.engine.data import Range, describable, family_word, number
 from bondloop.errors import InputError
 
-__all__ = ["MassSpringDamper"]
-
-
 family_word("R", "part", __name__)  # what stands for its friction in a file: a part
 
 

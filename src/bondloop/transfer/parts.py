@@ -7,8 +7,6 @@ from typing import Any
 from bondloop.bondgraph.elements import R
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range
 
-__all__ = ["clipped", "guide_friction", "unwound"]
-
 
 def clipped(value: Any, limit: Any = 1) -> Any:
     """Return a SymPy expression limited to ±limit."""

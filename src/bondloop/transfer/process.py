@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
 from bondloop.engine.ir import Interface, Program
 
-__all__ = ["G1", "G1D", "G2", "G2D", "Process", "first_order", "second_order"]
-
 FORMAT, VERSION = "bondloop process model", 1
 """First entry of a model file."""
 

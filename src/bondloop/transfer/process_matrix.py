@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine import System
 from bondloop.engine.ir import Interface, Program
 
-__all__ = ["ProcessMatrix"]
-
 
 @dataclass(frozen=True)
 class ProcessMatrix(Described, member_of="process"):

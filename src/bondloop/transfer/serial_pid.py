@@ -14,8 +14,6 @@ from bondloop.transfer.parts import clipped, unwound
 if TYPE_CHECKING:
     from bondloop.bondgraph import Part
 
-__all__ = ["PIDModel", "SerialPID"]
-
 
 @dataclass(frozen=True)
 class _PID(Described, family="inner_loop"):

@@ -15,8 +15,6 @@ from bondloop.transfer.parts import clipped, guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
 from bondloop.transfer.tolerances import SMOOTH_ROOT, SMOOTH_SIGN
 
-__all__ = ["Cylinder", "ServoHydraulic", "ServoValve"]
-
 
 @dataclass(frozen=True)
 class _Hydraulic(Described, family="hydraulic"):

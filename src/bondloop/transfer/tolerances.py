@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NEGLIGIBLE", "SMOOTH_ROOT", "SMOOTH_SIGN"]
-
 SMOOTH_SIGN = 1e-3
 """Fraction of the spool's stroke over which the side from which oil is supplied changes."""
 

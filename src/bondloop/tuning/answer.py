@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Extrapolation, HybridTest
     from bondloop.tuning.trial import Trial
 
-__all__ = ["Recommendation", "draw_recommendation"]
-
 
 MARKS = "osD^vP*XHd<>p"
 """One for each family, so that more families than colours are told apart."""

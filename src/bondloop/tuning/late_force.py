@@ -15,7 +15,6 @@ from bondloop.tuning.task import PLAIN
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["carried_on", "late_samples"]
 
 POINTS = 4
 """Samples that the force's line is fitted to: as calm as the force that is held, or nearly."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bondloop.control import Family
     from bondloop.transfer import Process
 
-__all__ = ["recommend"]
 
 TICKS, FEW_TICKS = 200_000, 40_000
 """Ticks of a rehearsal at most, and of one over the coarse grid: a longer test is tried on its beginning, and

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bondloop.control import Candidate, Family, Setting, Task
     from bondloop.tuning.trial import Bench, Trial
 
-__all__ = ["CLOSE", "Search", "chosen", "closed_in", "next_place"]
-
 
 GOLDEN = (3 - math.sqrt(5)) / 2
 """Share of an interval at which it is cut where nothing better is known."""

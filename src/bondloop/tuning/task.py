@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.transfer import Process
 
-__all__ = [
-    "PLAIN",
-    "identified_process",
-    "open_loop_velocity",
-    "plain_model",
-    "task_of",
-    "with_something_to_do",
-]
-
 
 TRIFLE = 1e-4
 """Largest change of the response, against that of slow motions, that counts as none."""

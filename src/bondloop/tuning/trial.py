@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import HybridTest
 
-__all__ = ["Bench", "Trial", "noise_gain"]
 
 FLOOR = 1e-12
 """Motions below this are nothing."""

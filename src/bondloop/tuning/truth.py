@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest
 
-__all__ = ["true_velocities"]
 
 FINER = (8, 16, 32, 64)
 """Steps of the complete structure for each sample that are tried until two of them agree: a specimen may be

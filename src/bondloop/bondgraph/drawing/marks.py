@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.drawing.geometry import Array, Edge, Node
     from bondloop.bondgraph.drawing.page import Page
 
-__all__ = ["cross", "legend", "ring", "rings"]
-
 
 def ring(node: Node) -> Array:
     """Return how much more room a node takes for what is drawn round its symbol."""

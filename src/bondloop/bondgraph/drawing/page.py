@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.drawing.geometry import Array, Quality
 
 
-__all__ = ["Page", "draw", "layout", "quality"]
-
-
 def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
     """Check what is to be drawn, and turn it into arrays."""
     if len(nodes) > LARGEST_DRAWING:

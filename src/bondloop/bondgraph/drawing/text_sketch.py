@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.equations import Derivation
 
-__all__ = ["sketch"]
-
 
 def sketch(
     model: Graph, fold: bool | None = None, unfold: Sequence[str] = ()

@@ -19,8 +19,6 @@ from bondloop.engine.data import POSITIVE, Range
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import dimension
 
-__all__ = ["CField", "Field", "IField", "RField", "entries_in_si"]
-
 
 class Field(Multiport):
     """An N-port element with a matrix, or from a potential; its ports are ``field[0]``, ``field[1]``, ..."""

@@ -12,7 +12,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["inverse_of", "rises"]
 
 _SIZES = [10.0 ** (k / 8) for k in range(-48, 49)]
 """Sizes of the causes at which a law is tried out: 1e-6 to 1e6, eight to the decade."""

@@ -19,23 +19,6 @@ from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.units import quantity
 
-__all__ = [
-    "BoundLaw",
-    "Formula",
-    "Law",
-    "check_number",
-    "check_plain",
-    "checked_coefficient",
-    "checked_parameters",
-    "checked_ranges",
-    "checked_size",
-    "formula_of",
-    "is_matrix",
-    "linear",
-    "modulation_of",
-    "placeholder",
-]
-
 
 def check_number(value: Any, what: str, within: Range | None = None, *, units: Sequence[str] = ()) -> Any:
     """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI.

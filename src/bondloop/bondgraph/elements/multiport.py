@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Expr, Var
 
-__all__ = ["MassIs", "Multiport"]
 
 MassIs = Literal["none", "carried", "standing"]
 """How an element's mass goes with moving ground: it has none, hangs on its ports, or stands there too."""

@@ -28,8 +28,6 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["RS", "SS", "C", "I", "R", "Se", "Sf"]
-
 
 @cache
 def _own_range(name: str, positive: bool, divides: bool) -> Range | None:

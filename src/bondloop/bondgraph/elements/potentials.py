@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.data import Range
 
-__all__ = ["ICField", "describe", "gradient"]
-
 
 def gradient(formula: Any, symbols: Sequence[Any]) -> list[Any]:
     """Return derivatives of a formula; where it has a corner, those of the smooth pieces on either side.

@@ -20,7 +20,6 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["MANY", "PortSymbols", "Relations", "Solution", "StateSymbols"]
 
 MANY = 6
 """Ports from which on the causalities that can be solved are not listed beforehand."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.data import Range
 
-__all__ = ["MC", "MR", "De", "Df", "Function", "Input", "Integrator", "MSe", "MSf", "Modulated"]
-
 
 def checked_unit(unit: str | None, what: str) -> str | None:
     """Return a unit that can be read, or None."""

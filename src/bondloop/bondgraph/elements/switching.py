@@ -19,8 +19,6 @@ from bondloop.units import unit_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Clutch", "Diode", "Stop", "Switch", "Switching"]
-
 
 class Switching(Element):
     """Base of the elements that switch."""

@@ -23,8 +23,6 @@ from bondloop.errors import InputError, ModelError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["GY", "MGY", "MTF", "TF", "MatrixTransformer", "TwoPort"]
-
 
 class TwoPort(Element):
     """A power-conserving two-port: the bond drawn to it is its input, the one drawn from it its output."""

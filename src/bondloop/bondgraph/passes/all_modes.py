@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.equations import Derivation
 
-__all__ = ["RULES", "AllModes"]
 
 RULES: dict[type[Element], type[Rule]] = {
     Switch: SwitchRule,

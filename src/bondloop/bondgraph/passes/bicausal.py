@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.engine import System
 
-__all__ = ["directions", "turned_round"]
-
 
 def turned_round(d: Derivation, system: System) -> System:
     """Find what the source-sensors that impose neither must give for what the others impose."""

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Derived = tuple[Derivation, System]
 
-__all__ = ["bound_states", "cancelled", "has_rings", "independent"]
 
 SIZES = (1.0, 1e-2, 1e-4)
 """Sizes of the variables at which a loop must be singular: a steep law (a diode at half a volt) drowns all

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
-__all__ = ["CausalGraph", "assign", "multiplying", "without_divisions"]
-
 
 @dataclass(frozen=True, repr=False)
 class CausalGraph:

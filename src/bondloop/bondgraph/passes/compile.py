@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.engine import System
 
-__all__ = ["compiled"]
-
 
 def compiled(
     model: Graph,

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.causality import CausalGraph
     from bondloop.engine.ir import HeldMode
 
-__all__ = ["derive", "derive_equations", "remarks", "system_of"]
 
 _LAWS: dict[int, Callable[[Variables, int], Equations]] = {
     TF: two_port,

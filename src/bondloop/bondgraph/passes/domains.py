@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Bond, Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
-__all__ = ["Said", "assign_domains", "domain_at"]
 
 _MECHANICAL = frozenset({"stiffness", "compliance", "damping"})
 """Words of which one is enough to take an open domain for translation."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Divisor, Quantity
 
-__all__ = ["NOTHING", "Derivation", "Draft", "Equations", "SwitchingPort", "Variables", "joined"]
 
 Made = TypeVar("Made")
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Part
 
-__all__ = ["field_law", "flow_states", "momentum_of"]
 
 FEW_PORTS = 8
 """Most ports of a field with a matrix of numbers whose entries are parameters of their own, by name."""

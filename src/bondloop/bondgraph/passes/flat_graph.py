@@ -21,23 +21,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.graph import Graph
 
 
-__all__ = [
-    "GY",
-    "MATRIX",
-    "ONE",
-    "SE",
-    "SF",
-    "SS",
-    "TF",
-    "ZERO",
-    "C",
-    "FlatGraph",
-    "I",
-    "R",
-    "flatten",
-    "floating",
-]
-
 ZERO, ONE, TF, GY, SE, SF, SS, I, C, R, MATRIX = range(11)
 """Kinds of flat nodes; a field's ports count as I, C or R, those of a matrix transformer as MATRIX.
 

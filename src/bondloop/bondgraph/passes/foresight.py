@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
     from bondloop.bondgraph.passes.port_ranks import PortRanks
 
-__all__ = ["Foresight", "Matching"]
-
 
 class Foresight:
     """Knows for every bond that is open which of its two causalities can be completed.

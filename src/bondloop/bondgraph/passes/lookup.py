@@ -16,7 +16,6 @@ from bondloop.errors import InputError, ModelError, UnknownNameError
 if TYPE_CHECKING:
     from bondloop.bondgraph.passes.equations import Derivation
 
-__all__ = ["Outputs", "output_paths", "variable_at", "wanted"]
 
 Outputs = Sequence[str | Reading] | str | Reading | None
 """What may be asked for as outputs: paths, or readings of storages; all detectors if None."""

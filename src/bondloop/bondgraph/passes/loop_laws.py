@@ -19,7 +19,6 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Choice", "use_total_laws"]
 
 _PARTIAL = {"log", "sqrt", "asin", "acos", "acosh", "atanh", "pow", "div", "tan"}
 """Operations that may have no value."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.equations import Derivation
     from bondloop.engine.data import Range
 
-__all__ = ["by_path", "expect_at_home", "measure", "of_parameter"]
-
 
 @lru_cache(maxsize=4096)
 def of_parameter(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.lookup import Outputs
     from bondloop.engine.ir import Bits, Rule
 
-__all__ = ["derive_modes"]
 
 MOST = 10
 """Elements that switch in one model; the modes are two to this power."""

@@ -24,8 +24,6 @@ from bondloop.bondgraph.passes.signals import inverted, modulated
 from bondloop.bondgraph.passes.two_port_laws import heat_flow
 from bondloop.engine.ir import Const, Expr, Var, function
 
-__all__ = ["compliance", "inertia", "resistor", "source", "source_sensor"]
-
 
 class _Law(NamedTuple):
     """The law of a one-port and its inverse, as functions of expressions.

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
 
-__all__ = ["DependentPorts", "PortRanks"]
 
 SMALL = 1e-9
 """Size, among rows of size one, below which what is left of a row counts as zero."""

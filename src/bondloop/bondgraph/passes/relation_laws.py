@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.elements.relations import Relations, Solution
 
 
-__all__ = ["blocks", "check_rank", "check_single", "largest_pairing", "relation_ports", "turns_back"]
-
-
 def relation_ports(v: Variables, part: Multiport) -> Equations:
     """Return the equations of all ports of one element."""
     ports = Ports(v, part)
@@ -155,6 +152,7 @@ class Ports:
     # ---------------------------------------------------------------- assignments
 
     def write(self) -> None:
+        """Write the assignments of the element's unknowns, block by block."""
         draft, relations = self.draft, self.relations
         for block in blocks(relations, self.solution):
             if len(block) == 1:
@@ -273,6 +271,7 @@ class Ports:
         return [v for e in exprs for v in [e.args[0] if isinstance(e, Op) else e] if isinstance(v, Var)]
 
     def starts(self) -> dict[Var, float]:
+        """Return where Newton's method begins, per variable."""
         return {self.plain([s])[0]: start for s, start in self.part.starts.items()}
 
     def _iterate(self, unknown: Any, residual: Expr, slope: float, start: float) -> None:

@@ -20,8 +20,6 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
 
-__all__ = ["inverted", "modulated", "modulated_matrix", "signal_equations", "source_value"]
-
 
 def signal_equations(v: Variables, parts: Iterable[Part]) -> Equations:
     """Return the equations of some signal parts and of all that these read, what is read first."""

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.passes.port_ranks import PortRanks
     from bondloop.engine.ir import Expr
 
-__all__ = ["heat_flow", "matrix_port", "two_port"]
-
 
 def two_port(v: Variables, node: int) -> Equations:
     """Return the equations of both sides of a transformer or gyrator, as its causality asks."""

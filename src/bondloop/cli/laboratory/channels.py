@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.channels import Bench, Channels
     from bondloop.realtime.telemetry import Status
 
-__all__ = ["channels"]
 
 channels = typer.Typer(
     no_args_is_help=True,

@@ -16,8 +16,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.dashboard import Subject
 
-__all__ = ["dashboard"]
-
 
 def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
     source: Annotated[

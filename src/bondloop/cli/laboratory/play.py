@@ -17,8 +17,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["play"]
-
 
 def play(
     source: TestSource,

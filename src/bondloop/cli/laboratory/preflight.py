@@ -17,7 +17,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.realtime.console import Item, Preflight
 
-__all__ = ["Confirmed", "Operator", "TerminalList", "user_name"]
 
 Operator = Annotated[
     str | None, typer.Option("--operator", help="Who starts the test; the user's name if left out.")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.console import Preflight
     from bondloop.rehearsal import Run
 
-__all__ = ["realtime", "run_file"]
-
 
 def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,

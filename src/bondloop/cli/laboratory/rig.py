@@ -15,8 +15,6 @@ from bondloop.cli.settings import Setting, TestSource, find_test
 from bondloop.cli.source import short_name
 from bondloop.errors import InputError
 
-__all__ = ["rig"]
-
 
 def rig(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,

@@ -17,8 +17,6 @@ from bondloop.cli.quantities import TIME, WHOLE
 from bondloop.cli.settings import Setting, TestSource, find_test
 from bondloop.cli.source import short_name
 
-__all__ = ["serve"]
-
 
 def serve(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,

@@ -13,8 +13,6 @@ from bondloop.cli.output import AsJson, print_json
 from bondloop.errors import InputError
 from bondloop.realtime import Request, Requested, living_loops, others_loops, request_all
 
-__all__ = ["stop"]
-
 
 def stop(
     loops: Annotated[

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["AdaptiveFeedforward", "AdaptiveModelBased", "AdaptiveTimeSeries", "ConditionalTimeSeries"]
-
-
 @dataclass(frozen=True)
 class Learning:
     """What a law learns from at a sample; coefficients and regressors in the units of `scales`.
@@ -65,7 +62,7 @@ class Learning:
     context: Context
 
 
-class BeginsAtProcess(Protocol):
+class _BeginsAtProcess(Protocol):
     """A compensator whose first coefficients may be those of the inverse of a process."""
 
     @property
@@ -78,7 +75,7 @@ class BeginsAtProcess(Protocol):
     def process(self) -> Process | None: ...
 
 
-def expect_beginning(law: BeginsAtProcess, other: str, *, leading: bool) -> None:
+def expect_beginning(law: _BeginsAtProcess, other: str, *, leading: bool) -> None:
     """Refuse first coefficients that are given twice, or that are beyond their bounds.
 
     Parameters

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["AdaptivePrediction"]
-
-
 @dataclass(frozen=True)
 class AdaptivePrediction(PolynomialPrediction):
     """Polynomial forward prediction whose gain and delay follow the synchronisation error.

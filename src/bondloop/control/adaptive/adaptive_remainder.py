@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Step
 
 
-__all__ = ["AdaptiveRemainder"]
-
-
 @runtime_checkable
 class LearnsRemainder(Protocol):
     """An adaptive compensator that can act on another signal than that of which it learns."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import TransferSystem
 
 
-__all__ = ["MCS", "DiscreteMCS"]
-
 FILTERS = ("settling", "lyapunov", "reference")
 """Ways to choose C_e."""
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from bondloop.substructure import NumericalHalf
 
 
-__all__ = ["AdaptiveLaw"]
-
-
 class AdaptiveLaw:
     """Collects states, definitions and parameters of the adaptive laws.
 

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["RecursiveFir", "TwoStageAdaptive"]
-
-
 @dataclass(frozen=True)
 class RecursiveFir(Compensator):
     """Adaptive inverse of a few taps (RLS-FIR): the newest demands, weighed by recursive least squares.

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from bondloop.engine.passes import Context
 
 
-__all__ = ["clipped", "motion_gate", "moved"]
-
-
 def clipped(value: Expr, least: Expr | Number, most: Expr | Number, otherwise: Expr | Number) -> Expr:
     """Return a value within bounds; ``otherwise`` where it is not a number.
 

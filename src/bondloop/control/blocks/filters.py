@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from bondloop.engine.passes import Context
 
 
-__all__ = ["DiscreteFilter", "LinearFilter", "butterworth", "rational", "state_variable_filter"]
-
-
 @dataclass(frozen=True)
 class DiscreteFilter:
     """z(k+1) = F z(k) + G u(k), y(k) = C z(k) + H u(k), with one input and any number of outputs.

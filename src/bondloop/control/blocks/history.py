@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.passes import Context
 
 
-__all__ = [
-    "backward_differences", "coefficient_matrix", "earlier", "fit_weights", "from_first", "from_line",
-    "late", "weighted",
-]  # fmt: skip
-
-
 def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
     """Measure a demand from its first sample.
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Number
 
 
-__all__ = ["Correction", "Estimate", "MovingWindow", "RecursiveLeastSquares", "solve_symmetric"]
-
-
 @dataclass(frozen=True)
 class Estimate:
     """An estimator as statements: after ``applied.steps``, ``parameters`` are the newest estimates.

@@ -38,18 +38,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import TransferSystem
 
 
-__all__ = [
-    "TransferModel",
-    "ackermann",
-    "carried",
-    "interpolated",
-    "sending",
-    "substeps",
-    "transfer_models",
-    "with_displacement",
-]  # fmt: skip
-
-
 @dataclass(frozen=True)
 class TransferModel:
     """A transfer system's model in the tick: driven by the command that was sent and by the measured load.

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
 
 
-__all__ = ["OuterLoop"]
-
-
 @dataclass(frozen=True)
 class OuterLoop(Compensator):
     """PID on what is left of the demand when the measured displacement is taken away.

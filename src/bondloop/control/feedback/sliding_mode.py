@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["SlidingMode"]
-
-
 @dataclass(frozen=True)
 class SlidingMode(Compensator):
     """Sliding mode in a boundary layer: the error is driven to a surface, on which it dies away by itself.

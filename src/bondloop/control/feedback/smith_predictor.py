@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["SmithPredictor"]
-
-
 @dataclass(frozen=True)
 class SmithPredictor(Compensator):
     """Closes a loop around a transfer system as if it had no delay.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FeedforwardLQG", "LoopShaping", "TrackingFeedback"]
-
 
 @dataclass(frozen=True)
 class TrackingFeedback(Compensator, family="controller"):

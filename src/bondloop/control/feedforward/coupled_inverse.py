@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["AdaptiveCoupledInverse", "CoupledInverse", "Weights"]
-
 
 @dataclass(frozen=True)
 class Weights:

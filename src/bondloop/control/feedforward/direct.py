@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import TransferSystem
 
 
-__all__ = ["Direct"]
-
-
 @dataclass(frozen=True)
 class Direct(Controller):
     """Direct command: the baseline that both Gawthrop 2005 and Wagg 2001 compare with.

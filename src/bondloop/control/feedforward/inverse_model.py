@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from bondloop.control.base import Measured
 
 
-__all__ = ["InverseModel", "expect_process", "inverse_series", "shifted"]
-
-
 @dataclass(frozen=True)
 class InverseModel(Compensator):
     """Sends what the transfer system needs in order to follow: the demand through 1/G(s).

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
 
 
-__all__ = ["LeadCompensation"]
-
-
 @dataclass(frozen=True)
 class LeadCompensation(Compensator):
     """A first-order lead, (T s + 1)/(T s/ratio + 1): the inverse of a lag T with a filter.

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from bondloop.control.base import Measured
 
 
-__all__ = ["LoadFeedforward"]
-
-
 @dataclass(frozen=True)
 class LoadFeedforward(Compensator):
     """Another compensator's command, and on top of it what the load would take away.

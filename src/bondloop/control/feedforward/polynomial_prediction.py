@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
 
 
-__all__ = ["PolynomialPrediction"]
-
-
 @dataclass(frozen=True)
 class PolynomialPrediction(Compensator):
     """Sends what the demand will be a delay later, by a polynomial through its history.

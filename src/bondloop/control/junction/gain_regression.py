@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Transfer
 
 
-__all__ = ["Regression", "Terms", "regression"]
-
 Terms = dict[tuple[str, int], float]
 """Coefficients by signal (``"motion"``, ``"command"``, ``"load"``) and order of its derivative."""
 

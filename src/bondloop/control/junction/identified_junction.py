@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import TransferSystem
 
 
-__all__ = ["AdaptiveVirtualJunction", "SensitivityVirtualJunction"]
-
-
 @dataclass(frozen=True, eq=False)
 class AdaptiveVirtualJunction(JunctionWithModel):
     """A virtual junction with parameters of its model identified on line, as Gawthrop 2005 (5.2) suggests.

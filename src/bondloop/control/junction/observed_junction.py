@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["ObservedVirtualJunction"]
-
 
 @dataclass(frozen=True, eq=False)
 class ObservedVirtualJunction(JunctionWithModel):

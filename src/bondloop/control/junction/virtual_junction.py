@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from bondloop.engine.passes import Applied, Context
 
 
-__all__ = ["JunctionWithModel", "VirtualJunction"]
-
-
 @dataclass(frozen=True, eq=False)
 class VirtualJunction(Controller):
     """Cancels the transfer system by its inverse: F_T = F_P + T^-1 v_N (Gawthrop 2005, eq. 4).

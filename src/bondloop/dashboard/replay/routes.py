@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bondloop.dashboard.settings import Settings
 
-__all__ = ["Replay"]
 
 RATE = 5e6
 """Bytes a second of a run file that are gone through at the least: well packed it holds many more."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         text: str
 
 
-__all__ = ["Changes", "events_of"]
-
 MOST = 500
 """Events that are listed of one kind."""
 

@@ -24,7 +24,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["describe", "listing", "stretch"]
 
 OPEN = 3
 """Files that are held at a time: two that are compared, and the next."""

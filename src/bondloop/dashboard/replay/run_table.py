@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records import Record
 
-__all__ = ["RunTable"]
 
 PIECE = 65536
 """Samples of a piece: as many as a chunk of a finished run file has."""

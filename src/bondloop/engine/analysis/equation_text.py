@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, SystemData
     from bondloop.engine.passes import Expansion
 
-__all__ = ["Equations", "equations", "latex_name", "latex_names"]
-
 
 _LETTERS = {
     "momentum": "p", "displacement": "q", "effort": "e", "flow": "f", "mass": "m", "inertia": "J",

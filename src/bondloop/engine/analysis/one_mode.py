@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.switching_functions import Key
     from bondloop.engine.ir import Rule, StateSpace, SystemData
 
-__all__ = ["linearise", "local_space", "mode_words", "system_in_mode", "without_idle"]
-
 
 def linearise(
     system: SystemData,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float64]
 
-__all__ = ["PositiveRealness", "positive_realness"]
-
 
 @dataclass(frozen=True)
 class PositiveRealness:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import SystemData
 
-__all__ = ["equilibrated", "left_null", "null", "rest_of", "solved", "state_units"]
-
 
 def equilibrated(
     A: NDArray[np.float64],

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import StateSpace, SystemData
 
 
-__all__ = ["SteadyState", "fastest_growth", "left_open", "steady_state", "warn_of_mode"]
-
-
 NAMED = 4
 """States that a remark names before it counts."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.trajectory import Event
     from bondloop.engine.ir import SystemData
 
-__all__ = ["SwitchingRest"]
-
 
 class SwitchingRest:
     """The steady state of a system that switches to which the motion from a start leads.

@@ -27,8 +27,6 @@ from bondloop.errors import InputError, SolveError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, SystemData, Var
 
-__all__ = ["Symbolic"]
-
 
 class Symbolic:
     """SymPy expressions of a system's rates and outputs, and their Jacobians."""

@@ -12,7 +12,6 @@ from bondloop.errors import BondloopError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Loop, SystemData
 
-__all__ = ["loop_note", "notes"]
 
 AROUND = 6
 """Variables of a loop that are named besides those that are solved for."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import SystemData
 
-__all__ = ["ZeroDynamics", "judged", "zero_dynamics"]
-
 
 @dataclass(frozen=True)
 class ZeroDynamics:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Tick
 
-__all__ = ["Backend", "BatchLoop", "Ends", "one_by_one"]
-
 
 class Ends(NamedTuple):
     """How each test of a batch ended.

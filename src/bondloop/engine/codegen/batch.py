@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Tick, Var
 
-__all__ = ["BATCHES", "Batch", "BatchResult", "next_size", "processor_lanes"]
 
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""

@@ -29,8 +29,6 @@ from bondloop.engine.ir import (
     variables,
 )
 
-__all__ = ["CBody"]
-
 
 class CBody:
     """Writes statements, and remembers which tables and helpers they need."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen.c_text import CTables, CText
     from bondloop.engine.codegen.plan import Plan
 
-__all__ = ["CGroups", "Group"]
 
 STATES, PARAMETERS = "((double *)s)", "((const double *)p)"
 

@@ -15,8 +15,6 @@ from bondloop.engine.ir import (
     WEYL,
 )
 
-__all__ = ["helpers"]
-
 _SIGN = """
 static inline double NAME_sign(double x)
 {

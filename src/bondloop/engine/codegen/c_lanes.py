@@ -40,8 +40,6 @@ from bondloop.errors import CompileError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Step, Tick, Var
 
-__all__ = ["lane_obstacle", "write_lanes"]
-
 
 def lane_obstacle(tick: Tick) -> str:
     """Return why the tests of a tick cannot run side by side; "" if they can."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen.c_text import CText
     from bondloop.engine.ir import Loop
 
-__all__ = ["Translated", "eliminate_c", "newton_c", "newton_lines"]
 
 Inline = Callable[[str, list[str]], list[str]]
 """Statements in place of a call: of the variable that gets the result (empty: none) and of the arguments."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Table = Callable[[str, ArrayLike, str], str]
     from bondloop.engine.codegen.plan import Sparse
 
-__all__ = ["CProducts", "bands"]
-
 
 @dataclass(frozen=True)
 class _Sources:

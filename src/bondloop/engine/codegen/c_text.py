@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr, Op
 
-__all__ = ["REFUSAL", "CTables", "CText", "Numbers"]
 
 REFUSAL = """\
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \\

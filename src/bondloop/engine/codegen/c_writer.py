@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen.c_text import Numbers
     from bondloop.engine.ir import Tick
 
-__all__ = ["write_c", "write_c_apart", "write_c_sized"]
-
 
 def write_c(tick: Tick) -> str:
     """Write a tick as a C99 source file.

@@ -21,8 +21,6 @@ from pathlib import Path
 from bondloop.engine.codegen import policy
 from bondloop.errors import CompileError
 
-__all__ = ["intact", "keep", "private", "trimmed"]
-
 _since_look = policy.POLICY.library_interval
 
 NOTE = ".sha256"

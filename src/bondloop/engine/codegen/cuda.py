@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Tick, Var
 
-__all__ = ["CudaBatch", "Device", "device", "gpu_obstacle", "write_cuda"]
-
 
 class CudaBatch:
     """A tick as kernels that are loaded; ``kernel_seconds`` grows with every run.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen.c_text import Numbers
     from bondloop.engine.ir import Tick
 
-__all__ = ["CBackend"]
 
 _DOUBLES = ctypes.c_void_p
 

@@ -40,22 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "BEYOND",
-    "NOT_A_NUMBER",
-    "SINGULAR",
-    "UNCONVERGED",
-    "UNSETTLED",
-    "WORST",
-    "Line",
-    "Plan",
-    "Sparse",
-    "dotted",
-    "sparse",
-    "unrolled",
-    "wanted",
-]
-
 BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED = 1, 2, 4, 8, 16
 """Bits of the status of a run: a channel beyond its bound, one that is NaN, a loop without a unique solution,
 a loop that did not converge, and a search for modes that came to no consistent one."""

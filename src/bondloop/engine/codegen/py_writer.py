@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
     Tables = dict[str, NDArray[np.float64] | Sparse | Factored]
 
-__all__ = ["PythonBackend"]
-
 
 class PythonBackend:
     """Ticks in Python, which needs no compiler and may call any function.

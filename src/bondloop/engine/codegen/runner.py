@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bondloop.engine.codegen.backend import Backend, Ends
     from bondloop.engine.ir import Step, Tick
 
-__all__ = ["BACKENDS", "Result", "Runner", "Snapshot", "same_form"]
 
 BACKENDS: dict[str, Backend] = {"c": CBackend(), "numpy": PythonBackend()}
 """What can execute ticks, by the name that users say, fastest first."""

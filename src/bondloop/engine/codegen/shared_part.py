@@ -16,8 +16,6 @@ from bondloop.engine.ir import Assign, Channel, Expr, Op, Step, Tick, Update, Va
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-__all__ = ["Parted", "parted"]
-
 
 @dataclass(frozen=True)
 class Parted:

@@ -28,20 +28,6 @@ from bondloop.engine.codegen import policy
 from bondloop.engine.codegen.cache import intact, keep, private
 from bondloop.errors import CompileError
 
-__all__ = [
-    "FLAGS",
-    "LARGE_FLAGS",
-    "NO_COMPILER",
-    "PROGRAM_FLAGS",
-    "Compiler",
-    "build",
-    "build_program",
-    "cache_folder",
-    "compiler",
-    "load",
-    "run_compiler",
-]
-
 FLAGS = (
     "-std=c99",
     "-O3",

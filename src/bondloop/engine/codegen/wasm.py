@@ -16,7 +16,6 @@ from bondloop.errors import CompileError, InputError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
 
-__all__ = ["wasm_compiler", "write_wasm"]
 
 OPTIONS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 """Products and sums stay apart, as in every other build; the numbers are those of a rehearsal, but for the

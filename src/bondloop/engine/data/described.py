@@ -29,20 +29,6 @@ from bondloop.engine.data.restoring import restore
 from bondloop.errors import InputError
 from bondloop.units import is_of_kind, known_unit, si_unit, unit_in
 
-__all__ = [
-    "Described",
-    "Parameter",
-    "Whole",
-    "common_unit",
-    "number",
-    "ranges_of",
-    "state_unit",
-    "stated_kinds",
-    "stated_units",
-    "with_si_unit",
-]
-
-
 STATED, KINDS = "_units_stated", "_kinds_stated"
 """Where an object keeps, by name, the units in which those of its parameters were given that may measure
 more than one thing; and the units of all that each may measure."""

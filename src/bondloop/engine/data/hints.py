@@ -13,8 +13,6 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.engine.data.kinds import Kind, kind_of_name
 
-__all__ = ["Family", "InPython", "Wanted", "alias", "hints_of", "types_of", "wanted"]
-
 
 @dataclass(frozen=True)
 class Family:

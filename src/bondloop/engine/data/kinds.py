@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | float | bool | None
     """What a description is made of: it fits into JSON."""
 
-__all__ = [
-    "ATOMS", "DERIVED", "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word",
-    "file_digests", "file_of", "import_all_kinds", "in_python",
-    "in_words", "is_row", "is_words", "kept", "kind_in_file", "kind_of_name", "origin_of", "plain",
-    "register", "same", "stamp", "stamp_all", "without_folders",
-]  # fmt: skip
-
 
 class Family(Mapping[str, "Kind"]):
     """Kinds by name. Before one is missed, or all are listed, the rooms that have such kinds are imported."""

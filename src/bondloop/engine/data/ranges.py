@@ -23,23 +23,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.data.kinds import Json
 
-__all__ = [
-    "FINITE",
-    "NOT_NEGATIVE",
-    "NOT_ZERO",
-    "POSITIVE",
-    "Range",
-    "checked_value",
-    "checked_values",
-    "each_number",
-    "in_seconds",
-    "instant",
-    "is_truth",
-    "number",
-    "plain_number",
-    "si_array",
-]
-
 
 def each_number(
     values: Iterable[object], owner: str, name: str, units: Sequence[str], faults: list[str]

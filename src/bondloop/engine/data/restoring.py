@@ -15,8 +15,6 @@ from bondloop.engine.data.kinds import DERIVED, FAMILIES, PYTHON, Kind, is_words
 from bondloop.engine.data.ranges import Range, number
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, one_or_all, unknown_name
 
-__all__ = ["FAILED", "Fault", "Place", "Reader", "path_of", "restore", "suiting"]
-
 Place = tuple[str | int, ...]
 """Where something stands in a description: names of entries, and numbers in lists."""
 

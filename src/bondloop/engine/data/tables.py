@@ -15,7 +15,6 @@ from bondloop.errors import unknown_name
 if TYPE_CHECKING:
     from bondloop.engine.data.restoring import Place, Reader
 
-__all__ = ["ANY_NUMBER", "Table", "any_of", "as_json", "table"]
 
 ANY_NUMBER: dict[str, Any] = {"type": ["number", "string"], "pattern": r"^\s*[-+]?\.?\d"}
 """JSON Schema of a number, or of a text with a unit; the pattern is for texts alone."""

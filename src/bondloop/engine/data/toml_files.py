@@ -14,8 +14,6 @@ from bondloop.containers import expect_file
 from bondloop.engine.data.restoring import Fault, Place, path_of
 from bondloop.errors import FaultsError, InputError
 
-__all__ = ["checked_format", "line_of", "parsed", "raise_faults", "text_of"]
-
 DEEPEST = 100
 """Tables and lists within each other at most: far more than any test has, and few enough to walk through."""
 

@@ -9,8 +9,6 @@ from typing import TypeGuard
 
 from bondloop.engine.data.kinds import FAMILIES
 
-__all__ = ["toml_text"]
-
 WIDTH = 100
 """Characters of a line, as far as it can be kept."""
 

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from bondloop.engine.ir.expr import Const, Expr, Op, Var, function, select
 
-__all__ = ["derivative", "partials", "tangent"]
-
 _ONE = Const(1.0)
 _ZERO = Const(0.0)
 

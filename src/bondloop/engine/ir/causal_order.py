@@ -18,8 +18,6 @@ from bondloop.engine.ir.loop_terms import bent_cause, beyond_tear, with_floor
 from bondloop.engine.ir.statement import Assign, Loop, Statement
 from bondloop.engine.ir.tolerances import NEWTON_ITERATIONS
 
-__all__ = ["components", "schedule", "tear"]
-
 
 class _Vector:
     """What all rows of a product need, as a node of its own: n of them have n edges to it, not n²."""

@@ -14,8 +14,6 @@ from bondloop.engine.ir.newton_iteration import LoopFunctions, Solution, newton,
 from bondloop.engine.ir.statement import Assign, Loop, Statement
 from bondloop.errors import SolveError
 
-__all__ = ["Memory", "evaluator", "singular_loop", "unsolved"]
-
 Memory = dict[int, list[float]]
 """The last tears of each loop of a program, by its number."""
 

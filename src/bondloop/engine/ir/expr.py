@@ -27,28 +27,6 @@ if TYPE_CHECKING:
 
 Number = int | float
 
-__all__ = [
-    "ARGUMENTS",
-    "COMPARISONS",
-    "FUNCTIONS",
-    "LOGIC",
-    "Binding",
-    "Call",
-    "Const",
-    "Expr",
-    "Number",
-    "Op",
-    "Var",
-    "as_expr",
-    "evaluate",
-    "function",
-    "is_comparison",
-    "select",
-    "shortened",
-    "substitute",
-    "variables",
-]
-
 
 def _sign(x: float) -> float:
     return (x > 0) - (x < 0) + 0.0

@@ -20,7 +20,6 @@ from bondloop.errors import CompileError, ModelError
 if TYPE_CHECKING:
     from bondloop.engine.ir.statement import Assign, Loop
 
-__all__ = ["LARGEST_POWER", "PythonText", "Text", "linear_lines", "loop_functions", "total"]
 
 LARGEST_POWER = 8
 """Largest whole exponent that is written as a product in a tick."""

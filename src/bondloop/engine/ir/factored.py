@@ -28,19 +28,6 @@ if TYPE_CHECKING:
 
     Compressed: TypeAlias = sparse.csr_array[np.float64] | sparse.csc_array[np.float64]
 
-__all__ = [
-    "LANES",
-    "LEAST",
-    "Factored",
-    "SingularError",
-    "Triangle",
-    "dissected",
-    "factorised",
-    "scaled_rows_and_columns",
-    "solve_small",
-    "worth_factors",
-]
-
 
 class SingularError(ArithmeticError):
     """The matrix is singular to working precision."""

@@ -11,19 +11,6 @@ from bondloop.engine.ir.matrix_rows import MatrixRow
 from bondloop.engine.ir.statement import Assign, Loop
 from bondloop.engine.ir.tolerances import LAW_FLOOR
 
-__all__ = [
-    "Curve",
-    "LoopTerms",
-    "bent_cause",
-    "beyond_tear",
-    "curves",
-    "implicit",
-    "matrix",
-    "residuals",
-    "sizes",
-    "with_floor",
-]
-
 
 @dataclass(frozen=True)
 class Curve:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir.factored import Compressed, Factored
 
-__all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gathered"]
-
 
 class ConstantMatrix:
     """A matrix of numbers, dense or sparse, with the path of the field that it belongs to."""

@@ -35,8 +35,6 @@ from bondloop.engine.ir.tolerances import (
     TINY,
 )
 
-__all__ = ["KERNELS", "LoopFunctions", "Solution", "allowed", "eliminate", "newton", "solve_loop", "worst"]
-
 Vector = list[float]
 """Numbers that a function may change; a matrix is one, row by row."""
 

@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     Number = TypeVar("Number", float, NDArray[np.float64])
     Word = TypeVar("Word", int, NDArray[np.uint64])
 
-__all__ = [
-    "COS_SERIES",
-    "HALF_PI",
-    "LARGEST",
-    "LN2",
-    "LOG_SERIES",
-    "MULTIPLIERS",
-    "ROUNDS",
-    "SIN_SERIES",
-    "SQRT_HALF",
-    "WEYL",
-    "normal",
-    "normal_array",
-    "philox4x32",
-    "uniform",
-    "uniform_array",
-]
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Json
     from bondloop.engine.ir.tick import Channel
 
-__all__ = ["KINDS", "NOTHING", "Meaning", "Quantity", "Role", "channels_of", "quantity_of"]
 
 KINDS = ("effort", "flow", "displacement", "momentum", "power", "acceleration")
 """What a variable can be on a bond, whatever the domain; the last is the rate of the flow."""

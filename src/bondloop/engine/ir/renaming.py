@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from bondloop.engine.ir.expr import Expr, Var, substitute
 from bondloop.engine.ir.matrix_rows import MatrixRow
 
-__all__ = ["PATHS", "Renaming"]
-
 PATHS = {"paths": True}
 """Metadata of a field whose texts are paths of the model, so that they change where the model is renamed."""
 

@@ -9,8 +9,6 @@ from typing import Any
 from bondloop.engine.ir.expr import Expr, Var, variables
 from bondloop.errors import ModelError
 
-__all__ = ["Assign", "Known", "Loop", "Stated", "Statement", "loops", "without_loops"]
-
 
 class Known:
     """Variables that are computed so far, and which of them are states."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Right = TypeVar("Right")
     Solution = TypeVar("Solution")
 
-__all__ = ["StateSpace", "transmission_zeros"]
-
 
 DENSE_LIMIT = 4000
 """Most states for which a dense eigenvalue problem is attempted."""

@@ -11,22 +11,6 @@ from bondloop.engine.ir.expr import Const, Expr, Op, Var, function, select
 from bondloop.engine.ir.renaming import PATHS
 from bondloop.engine.ir.statement import Assign
 
-__all__ = [
-    "IMPULSE_SLACK",
-    "SLACK",
-    "Bits",
-    "ClutchRule",
-    "DiodeRule",
-    "HeldMode",
-    "Look",
-    "Outcome",
-    "Rule",
-    "StopRule",
-    "SwitchRule",
-    "Switching",
-]
-
-
 ZERO, ONE = Const(0.0), Const(1.0)
 
 SLACK = 1e-12

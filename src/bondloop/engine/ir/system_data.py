@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir.statement import Statement
     from bondloop.engine.ir.switching import HeldMode, Rule, Switching
 
-__all__ = [
-    "Annotations",
-    "Divisor",
-    "Interface",
-    "Inversion",
-    "Program",
-    "Storage",
-    "SwitchedModes",
-    "SystemData",
-    "SystemPart",
-    "Turn",
-    "is_linear",
-]
-
 
 @dataclass(frozen=True)
 class SystemPart:

@@ -19,26 +19,6 @@ from bondloop.engine.ir.statement import Assign, Known, Loop, Stated
 from bondloop.engine.ir.tunable import Tunable  # noqa: TC001 - files of ticks are read by the types of fields
 from bondloop.errors import InputError, ModelError
 
-__all__ = [
-    "NOT_IN_FILES",
-    "ZERO",
-    "Channel",
-    "Delay",
-    "Product",
-    "Repeat",
-    "Step",
-    "Tick",
-    "Update",
-    "calls",
-    "delays",
-    "every",
-    "identifier",
-    "instantiate",
-    "reads",
-    "revised",
-    "statements",
-]
-
 ZERO = Const(0.0)
 
 NOT_IN_FILES = "not in files"

@@ -35,23 +35,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.data import Json
 
-__all__ = [
-    "LEAVES",
-    "check_fields",
-    "dump_tick",
-    "is_whole",
-    "list_of",
-    "load_tick",
-    "read_matrix",
-    "read_number",
-    "read_variable",
-    "shown",
-    "unfit",
-    "unknown",
-    "write_number",
-    "write_variable",
-]
-
 
 LARGEST_COUNT = 10_000_000
 """Ticks of a delay, turns of a repetition: more is a damaged file, and would fail only later, for memory."""

@@ -7,9 +7,6 @@ Newton's method converges quadratically: a step of a relative size of 1e-10 leav
 
 from __future__ import annotations
 
-__all__ = []
-
-
 # ---------------------------------------------------------------- structure
 
 CANCELLED_DERIVATIVE = 1e-12

@@ -9,8 +9,6 @@ from bondloop.engine.data import Described, common_unit, number, state_unit, sta
 from bondloop.errors import InputError
 from bondloop.units import multiplied
 
-__all__ = ["Tunable"]
-
 
 @dataclass(frozen=True)
 class Tunable(Described, family="tunable", alone=True):

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Expr
 
-__all__ = ["Law", "entries", "formulas"]
 
 CLASS_WIDE = (
     "states",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.laws.traced import Value
 
-__all__ = ["Sample", "Samples", "as_samples", "in_si"]
 
 _JOINING = frozenset({"bitwise_and", "bitwise_or", "logical_and", "logical_or", "logical_not"})
 """Functions that take true and false as they are."""

@@ -19,19 +19,6 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "TRACEABLE",
-    "Traced",
-    "TracedArray",
-    "Value",
-    "array_of",
-    "elementwise",
-    "expression",
-    "named_parts",
-    "operations_of",
-    "same_twice",
-]
-
 
 _PLACES = (
     np.append, np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.block, np.broadcast_arrays,

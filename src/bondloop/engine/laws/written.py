@@ -15,8 +15,6 @@ from bondloop.engine.laws.traced import Traced, Value
 from bondloop.errors import AbsentError, BondloopError, ModelError, unknown_name
 from bondloop.units import known_unit
 
-__all__ = ["Readings", "called", "check_arguments", "check_units", "one_number"]
-
 
 class Readings:
     """Base of what a law is told at a sample, whose entries are its fields.

@@ -15,8 +15,6 @@ from bondloop.engine.data import number
 from bondloop.engine.ir import Assign, Channel, Expr, Step, Var, as_expr, is_comparison, is_trivial
 from bondloop.errors import BondloopError, ModelError
 
-__all__ = ["Applied", "Context", "applied_of", "at_interface", "call_part", "expect_statements", "named"]
-
 
 @dataclass(frozen=True)
 class Context:

@@ -13,7 +13,6 @@ from bondloop.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
 
-__all__ = ["connect", "prefixed", "with_values"]
 
 S = TypeVar("S", bound=SystemData)
 P = TypeVar("P", bound=SystemPart)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Loop, SystemData
     from bondloop.engine.passes.sympy_bridge import Symbols
 
-__all__ = ["Descriptor", "has_rates", "moves", "rate_rows"]
-
 
 def rate_rows(system: SystemData) -> list[tuple[Expr, Expr | None]]:
     """Return for every state an expression of its rate and, or None, what the rate is multiplied by.

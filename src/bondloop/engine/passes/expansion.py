@@ -33,7 +33,6 @@ from bondloop.errors import SolveError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Number
 
-__all__ = ["FEW", "Expansion", "Row", "solve_fraction", "solve_symbolic"]
 
 FEW = 2
 """Most unknowns of a linear loop that is solved in letters."""

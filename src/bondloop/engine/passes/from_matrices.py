@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 ENTRIES = 64
 """Most entries of matrices that become parameters of their own."""
 
-__all__ = ["control_system", "matrix_system", "space_system"]
-
 
 def matrix_system(  # noqa: PLR0913 - four matrices, and what they mean
     A: Any,

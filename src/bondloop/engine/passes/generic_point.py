@@ -23,8 +23,6 @@ from bondloop.engine.ir import (
 )
 from bondloop.errors import SolveError
 
-__all__ = ["GenericPoint", "reach"]
-
 _FAILURES = (ZeroDivisionError, ValueError, OverflowError, SolveError)
 
 

@@ -10,8 +10,6 @@ from bondloop.engine.passes.generic_point import reach
 from bondloop.engine.passes.inversion import Inverse, invert, merged
 from bondloop.errors import InputError, SolveError, unknown_name
 
-__all__ = ["inverse_system", "invert_for"]
-
 S = TypeVar("S", bound=SystemData)
 
 

@@ -24,8 +24,6 @@ from bondloop.errors import SolveError
 if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, SystemData
 
-__all__ = ["Inverse", "NeededRates", "invert", "merged"]
-
 
 def merged(definitions: Mapping[Var, Expr], kept: Container[Var]) -> tuple[dict[Var, Expr], dict[Var, Expr]]:
     """Return the definitions without repetitions, and what stands for each variable left out.

@@ -42,19 +42,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation import Key
     from bondloop.engine.ir import Compressed, SystemData
 
-__all__ = [
-    "NonlinearError",
-    "SingularLoopError",
-    "check_loops",
-    "linearised",
-    "mode_slopes",
-    "nilpotent_solve",
-    "numeric",
-    "slopes",
-    "state_space",
-    "with_tears",
-]
-
 
 class SingularLoopError(SolveError):
     """An algebraic loop has no unique solution: ``matrix @ tears = right @ (states, inputs, rates)``."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from bondloop.engine.ir import Const, Expr, Op, Var, components, select, substitute, variables
 
-__all__ = ["Merge", "folded", "needed", "plain_name"]
-
 VARIANT = "~"
 """Between a name and the number of its variant, where a variable is computed differently in some modes."""
 

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import SystemData
 
-__all__ = ["CHANGES", "MARK", "MOST_TRIED", "modes_held", "passes", "remember", "resolve"]
-
 
 ZERO = Const(0.0)
 

@@ -14,8 +14,6 @@ from bondloop.engine.ir import Const, Expr, Quantity, SystemData, Var, tangent, 
 from bondloop.errors import InputError, unknown_name
 from bondloop.units import multiplied
 
-__all__ = ["sensitivity_system"]
-
 S = TypeVar("S", bound=SystemData)
 
 

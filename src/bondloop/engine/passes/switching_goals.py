@@ -10,8 +10,6 @@ from bondloop.engine.ir import Assign, Const, Expr, Op, Statement, Var, function
 if TYPE_CHECKING:
     from bondloop.engine.ir import Rule, Statement, SystemData
 
-__all__ = ["all_definitions", "jump_goals", "port_goals", "scheduled", "switching_rules", "with_sizes"]
-
 
 def switching_rules(system: SystemData) -> list[Rule]:
     """Return the rules of all elements that switch."""

@@ -15,8 +15,6 @@ from typing import Any
 from bondloop.engine.ir import Const, Expr, Op, Var, function, select
 from bondloop.errors import InputError
 
-__all__ = ["Symbols", "cancelled", "exact", "from_sympy", "readable", "shown", "to_sympy"]
-
 
 class Symbols:
     """SymPy symbols of variables, one each, named after the variable's path."""

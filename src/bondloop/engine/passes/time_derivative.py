@@ -9,8 +9,6 @@ from bondloop.engine.ir import Expr, Var, tangent, variables
 from bondloop.engine.passes.turning import solved_for_rate
 from bondloop.errors import SolveError
 
-__all__ = ["add_rates", "rate_name", "rate_variable"]
-
 _AGAIN = re.compile(r"d(\d*)/dt(\d*) (.*)", re.DOTALL)
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["path_between", "solved_for_rate", "turn_round"]
-
 
 _TURNED: dict[str, Callable[[Expr], Expr]] = {
     "neg": lambda v: -v,

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["BondGraphFit", "SensitivityRun", "fit_bond_graph"]
-
 
 @dataclass(frozen=True, eq=False)
 class BondGraphFit:

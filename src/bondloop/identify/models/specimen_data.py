@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["SpecimenRecord", "specimen_records", "whole_cycles"]
-
 
 @dataclass(frozen=True, eq=False)
 class SpecimenRecord:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["SpecimenFit", "fit_specimen"]
-
 
 @dataclass(frozen=True, eq=False)
 class SpecimenFit:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Free", "Measured", "Moved", "MovedSpecimen", "SpecimenProblem", "SpecimenRun"]
 
 Measured = Data | Mapping[str, Data] | Sequence[Data]
 Free = Sequence[str] | Mapping[str, tuple[float, float]] | None

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.identify.models.specimen_problem import Free
 
 
-__all__ = ["SpecimenRanking", "Validation", "leave_out", "rank_specimens"]
-
 Groups = Mapping[str, Sequence[str]] | None
 
 

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = [
-    "Lines", "coherence_weight", "fit_frequency", "fit_response", "lag", "lines_of_record", "lines_to_fit",
-    "longest_delay", "rational_starts", "response_bounds", "response_derivatives",
-]  # fmt: skip
-
 
 def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
     """Return weights 1/sigma, up to a constant, of a frequency response estimated with this coherence.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = ["LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response", "slowed"]
-
 
 @dataclass(frozen=True)
 class LineFit:

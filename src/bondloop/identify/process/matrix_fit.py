@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
-__all__ = ["Joint", "MatrixFit", "MatrixProblem", "fit_matrix"]
 
 GENERAL = Structure(4, 2, True)
 """What ``"auto"`` begins with: enough to take off an output what the other inputs do to it."""

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-__all__ = ["ProcessFit", "information"]
-
-
 @dataclass(frozen=True, eq=False)
 class ProcessFit:
     """A process model fitted to data.

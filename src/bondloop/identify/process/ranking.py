@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "AUTO", "USUAL", "Ranking", "cancelling_words", "delay_words", "either_words", "other_words", "rank",
-    "rank_frequency", "rank_time",
-]  # fmt: skip
 
 USUAL = (
     "G1", "G2", "G1D", "G2D", "2 poles, 1 zero", "2 poles, 1 zero, delay", "3 poles", "3 poles, delay",

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
-__all__ = ["criterion", "grown", "inside", "promising", "search"]
-
 
 def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
     """Fit structures of growing size to lines.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Structure", "structure"]
-
 
 @dataclass(frozen=True)
 class Structure:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["checked_record", "fit_record", "fit_time", "record_to_fit"]
 
 STARTS = ("free", "rest")
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["AlphaOS"]
-
 
 @dataclass(frozen=True)
 class AlphaOS(Estimating):

@@ -27,24 +27,6 @@ from bondloop.structures import dof_domain
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Estimating",
-    "Motion",
-    "Restoring",
-    "Scheme",
-    "Stepped",
-    "ask",
-    "assigned",
-    "between",
-    "check_alpha",
-    "check_iterations",
-    "combination",
-    "moved",
-    "named",
-    "solved",
-    "spread",
-    "stepped_by",
-]
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
 """``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per

@@ -16,7 +16,6 @@ from bondloop.integrate.structural.rosenbrock import Rosenbrock
 if TYPE_CHECKING:
     from bondloop.integrate.structural.base import Scheme
 
-__all__ = ["SCHEMES", "find_scheme"]
 
 SCHEMES: tuple[type[Scheme], ...] = (
     CentralDifference,

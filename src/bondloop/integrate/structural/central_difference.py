@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["CentralDifference"]
-
 
 @dataclass(frozen=True)
 class CentralDifference(Scheme):

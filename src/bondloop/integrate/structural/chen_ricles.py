@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr, Var
 
-__all__ = ["ChenRicles", "weighted_acceleration"]
-
 
 @dataclass(frozen=True)
 class ChenRicles(Estimating):

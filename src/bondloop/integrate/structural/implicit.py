@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Step
 
-__all__ = ["HHTAlpha", "Iterations", "NewmarkImplicit", "weighted_forces"]
 
 Vars = tuple[Var, ...]
 

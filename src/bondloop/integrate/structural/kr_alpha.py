@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["KRAlpha"]
-
 
 @dataclass(frozen=True)
 class KRAlpha(Estimating):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.integrate.structural.base import Motion, Scheme
 
-__all__ = ["Array", "Inverse", "inverse", "regular_mass", "square"]
 
 Array = NDArray[np.float64]
 

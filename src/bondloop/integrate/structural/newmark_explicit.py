@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["NewmarkExplicit"]
-
 
 @dataclass(frozen=True)
 class NewmarkExplicit(Scheme):

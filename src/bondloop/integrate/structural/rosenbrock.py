@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
-__all__ = ["Rosenbrock"]
-
 
 @dataclass(frozen=True)
 class Rosenbrock(Estimating):

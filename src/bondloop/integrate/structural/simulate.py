@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["Load", "Response", "Work", "restoring_from", "simulate_structure", "structure_tick", "work"]
-
 
 @dataclass(frozen=True)
 class Response:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.inactive import Measured
     from bondloop.realtime.telemetry.ring import Ring, Status
 
-__all__ = ["Bench", "Reading", "Stroke", "expect_within", "stroke_of", "told"]
 
 LOOK = 0.2
 """Seconds between looks."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from bondloop.errors import InputError
 
-__all__ = ["HIGHEST_POWER", "MOST_POINTS", "Calibration"]
-
 HIGHEST_POWER = 9
 """Of a polynomial; more of them swing between the points that they were fitted to."""
 MOST_POINTS = 256

@@ -10,8 +10,6 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.realtime.channels.calibration import Calibration  # noqa: TC001 - a field
 from bondloop.realtime.channels.packet import Packet
 
-__all__ = ["Channels", "ControllerFault", "LabChannel", "Zeroing"]
-
 Direction = Literal["output", "input", "auxiliary"]
 
 

@@ -8,8 +8,6 @@ from typing import Literal
 
 from bondloop.errors import InputError
 
-__all__ = ["MOST_BYTES", "ROLES", "TYPES", "Packet", "PacketField", "PacketSide", "size_of", "type_range"]
-
 TYPES = {
     "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
     "float32": "f", "float64": "d",

@@ -13,7 +13,6 @@ from bondloop.units import quantity, si_unit
 if TYPE_CHECKING:
     from bondloop.realtime.channels.channel import Channels, LabChannel
 
-__all__ = ["factor_of", "sheet_html", "sheet_text", "shown_number", "shown_value"]
 
 HEADS = (
     "direction",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels, ControllerFault, LabChannel
 
-__all__ = ["Wiring", "channels_c", "faults_against", "refuse_misfits", "signal_units", "wire"]
 
 MOST = 128
 """Channels each way, as in channels.h."""

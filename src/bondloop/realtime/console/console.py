@@ -34,7 +34,6 @@ from bondloop.safety import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Console"]
 
 SPAN, HOLD = "excitation.scale", "excitation.hold"
 """The parameters that multiply the excitation, and let it fade out."""

@@ -33,7 +33,6 @@ try:
 except ImportError:  # as in segment.py
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Mailbox", "Ticket"]
 
 PATIENCE = 1.0
 """Seconds to wait for other writers, and for room."""

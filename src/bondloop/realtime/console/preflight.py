@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.telemetry.segment import Segment
 
-__all__ = ["CONFIRMED", "ITEMS", "OBSERVED", "Item", "Preflight", "in_utc"]
 
 ITEMS = (
     "Nobody is within the rig's reach, and the area is closed off",

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["cause_unit", "found_channel", "passed_limit"]
 
 _KINDS = {
     Cause.DISPLACEMENT: "displacement",

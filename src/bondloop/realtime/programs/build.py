@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.channels.channel import Channels
     from bondloop.safety import Interlock
 
-__all__ = [
-    "C_FOLDER",
-    "LIBRARIES",
-    "LINKS",
-    "Programs",
-    "build_loop",
-    "build_pair",
-    "build_rig",
-    "driver_file",
-    "drivers_for",
-    "loop_sources",
-    "rig_sources",
-]
 
 C_FOLDER = Path(__file__).parents[1] / "c"
 """The C that is the same in every program."""

@@ -22,7 +22,6 @@ from bondloop.rehearsal import steps_of
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["export_c"]
 
 TARGET = "aarch64-linux-musl"
 """With musl the programs are static, and run on any Linux of that processor."""

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick, Var
     from bondloop.safety import Interlock
 
-__all__ = [
-    "Ends",
-    "about_parameter",
-    "command_names",
-    "computer_ends",
-    "interface_c",
-    "links_c",
-    "measured_names",
-    "rig_ends",
-]
 
 _CAUSES = {
     "displacement": Cause.DISPLACEMENT,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels
 
-__all__ = ["fmu_driver", "loop_program", "rig_program", "signal_table"]
-
 
 def loop_program(
     test: HybridTest,

@@ -15,8 +15,6 @@ from bondloop.safety import cause_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EventLog", "named"]
-
 
 class EventLog:
     """A reader of the log, with a cursor of its own.

@@ -7,28 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondloop.realtime.stop_requests import STATES
-
-__all__ = [
-    "BATCH",
-    "BINS",
-    "EVENT",
-    "EVENTS",
-    "EVENT_KINDS",
-    "FLAGS",
-    "HEADER",
-    "MAIL",
-    "MAILS",
-    "MAIL_KEY",
-    "NOT_MAILED",
-    "REFUSALS",
-    "STATES",
-    "VERSION",
-    "WHO",
-    "WORDS",
-    "slot_type",
-]
-
 VERSION = 6
 BINS = 640
 MAILS = 64

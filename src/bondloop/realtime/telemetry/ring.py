@@ -18,8 +18,6 @@ from bondloop.realtime.telemetry.segment import Segment, fence
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Histogram", "Ring", "Status", "bin_edges"]
-
 
 def bin_edges() -> NDArray[np.float64]:
     """Return the lower edges of a histogram's bins in ns: one each below 16 ns, then 16 to an octave.

@@ -31,21 +31,6 @@ try:
 except ImportError:  # there the room can be imported, though no loop be run: tests are exported as C
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "FOLDER",
-    "PREFIX",
-    "Segment",
-    "fence",
-    "fresh_name",
-    "is_alive",
-    "need_linux",
-    "opened",
-    "read_words",
-    "remove",
-    "remove_dead_link",
-    "sweep",
-    "write_words",
-]
 
 _PATIENCE = 1.0
 """Seconds to wait for a lock."""

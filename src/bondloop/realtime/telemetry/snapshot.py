@@ -11,8 +11,6 @@ from bondloop.safety import cause_words
 if TYPE_CHECKING:
     from bondloop.realtime.telemetry.ring import Histogram
 
-__all__ = ["Event", "ShownChannel", "ShownParameter", "Snapshot"]
-
 
 @dataclass(frozen=True)
 class ShownChannel:

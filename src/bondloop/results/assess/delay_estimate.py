@@ -14,8 +14,6 @@ from bondloop.results.assess.tolerances import AS_GOOD
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["correlation", "delay"]
-
 
 def delay(
     desired: ArrayLike, actual: ArrayLike, sample_period: float | str, longest: float | str | None = None

@@ -16,8 +16,6 @@ from bondloop.results.assess.tracking import rms
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Vibration", "vibration", "vibration_frequency"]
-
 
 @dataclass(frozen=True, eq=False)
 class Vibration:

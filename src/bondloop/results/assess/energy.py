@@ -18,15 +18,6 @@ from bondloop.results.assess.samples import ratio, same_length
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "energy_error",
-    "energy_error_of_motion",
-    "hybrid_system_energy_error",
-    "normalised_energy_error",
-    "normalised_energy_error_of_motion",
-    "work",
-]
-
 
 def work(force: ArrayLike, displacement: ArrayLike) -> NDArray[np.float64]:
     """Return ∫F dx [J] up to each sample, by the trapezoidal rule; over a closed loop, the loop's area.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.record import Record
 
-__all__ = ["Metrics", "metrics"]
-
 
 @dataclass(frozen=True)
 class Metrics(Mapping[str, float]):

@@ -15,8 +15,6 @@ from bondloop.results.assess.samples import same_length
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["FrequencyIndex", "Response", "frequency_evaluation_index", "response_at"]
-
 
 @dataclass(frozen=True)
 class FrequencyIndex:

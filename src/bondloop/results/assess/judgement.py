@@ -10,8 +10,6 @@ from typing import Any
 
 from bondloop.display import notebook, paragraph, table
 
-__all__ = ["SCALES", "Finding", "Grade", "Judgement", "Scale", "graded", "percent"]
-
 
 class Grade(IntEnum):
     """How good something was, best first.

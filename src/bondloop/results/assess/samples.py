@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.results.assess.tolerances import FEWEST, LARGEST
+from bondloop.results.assess.tolerances import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.results.records.record import Record
-
-__all__ = ["FEWEST", "LARGEST", "finite_part", "mean_period", "ratio", "same_length"]
 
 
 def same_length(**signals: ArrayLike) -> list[NDArray[np.float64]]:

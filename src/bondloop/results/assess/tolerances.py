@@ -1,9 +1,5 @@
 """Numerical tolerances of measures."""
 
-__all__ = [
-    "AS_GOOD", "FALSE_ALARM", "FEWEST", "FEWEST_PERIODS", "LARGEST", "LEAST_VIBRATION", "SLOW",
-]  # fmt: skip
-
 AS_GOOD = 0.02
 """Peaks this close to the highest count as equal; a sine repeats every period and noise must not choose."""
 

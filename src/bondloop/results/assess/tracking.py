@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = [
-    "SynchronisationErrors",
-    "maximum_error",
-    "normalised_peak_error",
-    "normalised_rms_error",
-    "peak_amplitude_error",
-    "rms",
-    "synchronisation_errors",
-    "tracking_indicator",
-]
-
-
 def rms(values: ArrayLike) -> float:
     """Return the root of the mean square, without overflow for values near the largest float.
 

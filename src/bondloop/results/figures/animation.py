@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from bondloop.structures import Structure
 
-__all__ = ["animate_motion"]
 
 SUFFIXES = (".html", ".mp4")
 

@@ -11,7 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["labelled", "pretty", "quantity_of", "scaled"]
 
 _PREFIXABLE = re.compile(r"(m|N|Pa|W|J|V|A)(?![A-Za-z0-9^*²³])(.*)")
 _PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from bondloop.results.records.record import Record
 
 
-__all__ = ["drift_profile", "energies", "ground_motion", "hysteresis"]
-
-
 Path = str | os.PathLike[str]
 
 STACKED = {

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bondloop.structures import MemberForces, Structure
     from bondloop.structures.dynamics import History
 
-__all__ = ["force_diagram"]
 
 SIDES = {"N": 1, "V": 1, "M": -1, "Vy": 1, "Vz": 2, "T": 1, "My": 2, "Mz": -1}
 """Along which local axis an ordinate is drawn (1: y, 2: z); moments on the side in tension. A moment My on

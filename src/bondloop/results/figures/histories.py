@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from bondloop.results.records.record import Record
 
 
-__all__ = ["gains", "time_histories"]
-
-
 Group = str | Sequence[str] | Mapping[str, str]
 """Channels of one axes: names, or names by what the legend calls them."""
 

@@ -40,20 +40,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "measured_loops",
-    "response_curves",
-    "response_surface",
-    "spectral_response",
-    "spectral_surface",
-    "step_responses",
-]
-
 
 Path = str | os.PathLike[str] | None
 
 
-class Surface(Protocol):
+class _Surface(Protocol):
     """Gain and phase over amplitude (rows) and frequency (columns)."""
 
     @property
@@ -93,7 +84,7 @@ class Stepped(Protocol):
     deviation: NDArray[np.float64]
 
 
-def response_surface(surface: Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
+def response_surface(surface: _Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
     """Draw gain and phase as maps over frequency and amplitude (du Bois 2010, Figure 3).
 
     Parameters
@@ -139,7 +130,7 @@ def response_surface(surface: Surface, unit: str = "", *, title: str = "", path:
     return finish(figure, path)
 
 
-def response_curves(surface: Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
+def response_curves(surface: _Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
     """Draw gain and phase over frequency, a line for each amplitude (du Bois 2010, Figure 4).
 
     Bars stand for two standard deviations either way, where they can be seen.
@@ -364,7 +355,7 @@ def _shade(row: int, count: int) -> tuple[float, float, float, float]:
     return colormaps["viridis"](0.9 * row / max(count - 1, 1))
 
 
-class MeasuredLoop(Protocol):
+class _MeasuredLoop(Protocol):
     """One measurement of a specimen."""
 
     @property
@@ -380,7 +371,7 @@ class MeasuredLoop(Protocol):
 
 
 def measured_loops(
-    records: Sequence[MeasuredLoop],
+    records: Sequence[_MeasuredLoop],
     predicted: Mapping[str, Array],
     errors: Mapping[str, float],
     *,

@@ -23,32 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = [
-    "ACTUAL",
-    "COLOURS",
-    "DASHES",
-    "DESIRED",
-    "ERROR",
-    "FORMATS",
-    "GREY",
-    "INK",
-    "REFERENCE",
-    "RULE",
-    "STYLE",
-    "Style",
-    "broken",
-    "dress",
-    "every",
-    "finish",
-    "heading",
-    "legend",
-    "note",
-    "page",
-    "plain",
-    "round_steps",
-]
-
-
 @dataclass(frozen=True)
 class Style:
     """Sizes of all figures.

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.record import Record
 
-__all__ = ["overview"]
 
 Pairs = Mapping[str, Sequence[str]]
 

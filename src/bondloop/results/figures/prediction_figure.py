@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.control.feedforward import PolynomialPrediction
 
-__all__ = ["prediction"]
-
 
 def prediction(
     predictions: Mapping[str, PolynomialPrediction],

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Entry = tuple[NDArray[np.float64], NDArray[np.complex128]]
 
-__all__ = ["bode", "fit_in_time", "process_matrix", "process_models", "residual_correlations"]
-
 
 def bode(
     frequency: ArrayLike,

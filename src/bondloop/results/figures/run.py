@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bondloop.results.records.record import Record
     from bondloop.structures import Structure
 
-__all__ = ["RunPlots"]
 
 Path = str | os.PathLike[str]
 

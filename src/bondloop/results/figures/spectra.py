@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["amplitude_spectrum", "error_spectrum"]
-
 
 def amplitude_spectrum(
     values: NDArray[np.float64], sample_period: float | str

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements import Element
 
 
-__all__ = ["Lines", "deformed_shape", "draw_supports", "lines", "mode_shapes", "nodal_motion"]
-
-
 @dataclass(frozen=True)
 class Lines:
     """What is drawn of a structure.

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["subspace"]
 
 WIDTHS = {1: 3.5, 2: 6.0, 3: STYLE.width}
 """Inches across for so many plots side by side."""

@@ -35,8 +35,6 @@ from bondloop.results.motions.units import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_at2", "read_cosmos", "read_esm", "read_ground_motion", "read_two_columns"]
-
 
 FIRST = re.compile(r"\(\s*Format\s+v?\s*[\d.]+\s+with\s+(\d{1,3})\s+text\s+lines?\s*\)", re.IGNORECASE)
 _FORMAT = r"Format\s*=\s*\(\s*(?:\d{1,2}P)?\s*(\d{1,3})[A-Z]+(\d{1,3})(?:\.\d*)?[A-Z]?\d*\s*\)"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GroundMotion"]
-
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Place = tuple[str, ...]
 
-__all__ = ["motion_parts", "read_matlab_motion"]
-
 
 TIME_NAMES = ("t", "time", "times")
 PERIODS = ("dt", "ts", "sample_period", "sample_time")

@@ -14,8 +14,6 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ResponseSpectrum", "checked_periods", "loglog", "response_spectrum"]
-
 
 @dataclass(frozen=True, eq=False)
 class ResponseSpectrum:

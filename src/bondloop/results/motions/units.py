@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.motions.ground_motion import GroundMotion
 
-__all__ = ["STANDARD_GRAVITY", "UNSAID", "even_period", "factor_of", "header_units", "plausible"]
-
 
 STANDARD_GRAVITY = quantity("1 gn", "m/s^2")
 """m/s², by definition."""

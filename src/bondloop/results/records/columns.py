@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from bondloop.results.records.record import Record
 
 
-__all__ = [
-    "EVENT_COLUMNS",
-    "Columns",
-    "Content",
-    "describe_columns",
-    "fixed_texts",
-    "options_for",
-    "read_columns",
-    "row_of_numbers",
-    "take_meaning",
-    "text_of",
-    "write_columns",
-]
-
-
 class Content(NamedTuple):
     """What a file says of a run; the fields of `Record`, not yet checked.
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.record import Record
 
-__all__ = ["meanings_from_names", "named_columns", "read_csv", "write_csv"]
-
 
 _KINDS = {
     "displacement": "displacement", "velocity": "flow", "force": "effort", "power": "power",

@@ -21,8 +21,6 @@ from bondloop.results.records.replacement import replacing
 if TYPE_CHECKING:
     from bondloop.results.records.record import Record
 
-__all__ = ["write_parquet", "write_tdms", "writer_for"]
-
 
 _TAKEN = ["time", "channel_names", "description", "attributes"]
 _KEYWORDS = {

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Meaning
 
-__all__ = ["CommittedRows", "EventTable", "GrowingRun"]
-
 
 class CommittedRows:
     """A table that grows, with the number of its rows that count in the file.

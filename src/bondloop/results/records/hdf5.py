@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.record import Record
 
-__all__ = ["FORMAT", "amend_run", "read_content", "read_cycles", "read_events", "write_run"]
-
 
 FORMAT = "bondloop run"
 SCHEMA = 2

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["LoopLog", "log_parts", "read_isolated", "read_log", "run_parts"]
-
 LoopLog = tuple[dict[str, "NDArray[np.float64]"], list[dict[str, Any]]]
 """Durations of each cycle in s, ``wake`` and ``busy``; and the events, oldest first."""
 

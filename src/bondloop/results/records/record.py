@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.columns import Content
 
-__all__ = ["Record", "read_run"]
-
 
 class _OnDemand:
     """A mapping, or a function that gives one: it is made when it is first looked at.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from bondloop.errors import InputError
 
-__all__ = ["appearing", "replacing"]
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:

@@ -15,8 +15,6 @@ from bondloop.units import is_of_kind
 if TYPE_CHECKING:
     from bondloop.engine.ir import Expr
 
-__all__ = ["Chain", "Imperfection", "chain", "checked", "expect_unit", "imperfection_from", "in_turn"]
-
 
 class Imperfection(Described, family="imperfection"):
     """Base of the imperfections: frozen values with one pure step."""

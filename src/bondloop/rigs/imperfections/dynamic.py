@@ -12,8 +12,6 @@ from bondloop.engine.passes import Applied, Context, named
 from bondloop.rigs.imperfections.base import Imperfection
 from bondloop.units import multiplied
 
-__all__ = ["Backlash", "LowPass", "PureDelay", "RateLimit"]
-
 
 @dataclass(frozen=True)
 class PureDelay(Imperfection):

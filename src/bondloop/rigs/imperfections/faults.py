@@ -15,8 +15,6 @@ from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
 from bondloop.rigs.imperfections.base import Imperfection
 
-__all__ = ["Frozen", "Infinite", "Jump", "NotANumber"]
-
 
 class _Fault(Imperfection):
     """Base of the faults: when they begin and end."""

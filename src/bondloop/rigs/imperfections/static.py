@@ -12,8 +12,6 @@ from bondloop.engine.passes import Applied, Context, named
 from bondloop.errors import InputError
 from bondloop.rigs.imperfections.base import Imperfection
 
-__all__ = ["Bias", "GainError", "Noise", "Nonlinearity", "Quantisation", "Saturation"]
-
 
 def _limited(value: Expr, low: float, high: float) -> Expr:
     return select(value > high, high, select(value < low, low, value))

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from bondloop.structures.matrices import Matrices, Sparse
 
-__all__ = ["History", "time_history"]
-
 
 @dataclass(frozen=True)
 class History:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array
     from bondloop.structures.matrices import Matrices, Sparse
 
-__all__ = ["Modes", "Pencil", "largest_ratio", "mac", "modes"]
 
 DIRECTIONS = ("ux", "uy", "uz", "rx", "ry", "rz")
 

@@ -22,7 +22,6 @@ from bondloop.structures.tolerances import CLOSE_ROOTS, SERIES_TERMS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ModeStep", "mode_step"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

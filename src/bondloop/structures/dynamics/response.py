@@ -9,7 +9,6 @@ import numpy as np
 
 from bondloop.engine.data import si_array
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.structures.dynamics.history import History, time_history
 from bondloop.structures.dynamics.modal_analysis import Modes, modes
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import Place, pattern
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["History", "frequency_response", "residual_flexibility", "time_history"]
 
 _INFINITE = "the response at {:g} rad/s is infinite: an undamped mode lies there; leave this frequency out"
 MOTIONS = {"displacement": 0, "velocity": 1, "acceleration": 2}

@@ -11,8 +11,6 @@ import numpy as np
 
 from bondloop.structures.elements.base import Array, Blocks, Member, Number, column, lengths, stiff
 
-__all__ = ["Bar", "rod_lumped", "rod_mass", "rod_stiffness"]
-
 
 def rod_stiffness(k: Array) -> Array:
     """Stiffness of a two-node rod or shaft, k [[1, -1], [-1, 1]], shape (n, 2, 2)."""

@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.beam import PlaneBending
     from bondloop.structures.elements.beam_3d import SpaceBending
 
-__all__ = [
-    "DOFS",
-    "Array",
-    "Blocks",
-    "Element",
-    "Member",
-    "Number",
-    "column",
-    "condense",
-    "lengths",
-    "plane_axes",
-    "rotate",
-    "space_axes",
-    "stiff",
-]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Number = float | str

@@ -22,16 +22,6 @@ from bondloop.structures.elements.base import (
     stiff,
 )
 
-__all__ = [
-    "Beam",
-    "PlaneBending",
-    "bending_lumped",
-    "bending_mass",
-    "bending_stiffness",
-    "first_bending",
-    "shear_ratio",
-]
-
 BENDING = [1, 2, 4, 5]
 """Places of (uy, rz, uy, rz) among the local (ux, uy, rz, ux, uy, rz)."""
 

@@ -30,8 +30,6 @@ from bondloop.structures.elements.beam import (
     shear_ratio,
 )
 
-__all__ = ["Beam3D", "SpaceBending", "bend", "turn"]
-
 ABOUT_Z = [1, 5, 7, 11]
 ABOUT_Y = [2, 4, 8, 10]
 MIRROR = np.array([1.0, -1, 1, -1])

@@ -11,8 +11,6 @@ import numpy as np
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Number, column, stiff
 from bondloop.structures.elements.spring import Link, link_blocks
 
-__all__ = ["Dashpot"]
-
 
 @dataclass(frozen=True)
 class Dashpot(Link):

@@ -29,8 +29,6 @@ from bondloop.structures.elements.beam import (
     shear_ratio,
 )
 
-__all__ = ["Frame2D"]
-
 AXIAL = [0, 3]
 
 

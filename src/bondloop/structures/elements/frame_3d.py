@@ -12,8 +12,6 @@ from bondloop.structures.elements.bar import rod_lumped, rod_mass, rod_stiffness
 from bondloop.structures.elements.base import Array, Blocks, Number, column, lengths
 from bondloop.structures.elements.beam_3d import SpaceBending, bend, turn
 
-__all__ = ["Frame3D"]
-
 
 @dataclass(frozen=True)
 class Frame3D(SpaceBending):

@@ -10,8 +10,6 @@ import numpy as np
 
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element, Number, column
 
-__all__ = ["PointMass"]
-
 
 @dataclass(frozen=True)
 class PointMass(Element):

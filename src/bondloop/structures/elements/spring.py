@@ -10,8 +10,6 @@ import numpy as np
 
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element, Number, column, stiff
 
-__all__ = ["Link", "Spring", "link_blocks"]
-
 
 @dataclass(frozen=True)
 class Link(Element, family="element"):

@@ -9,8 +9,6 @@ from typing import ClassVar, Self
 from bondloop.structures.elements.base import Array, Number, column
 from bondloop.structures.elements.beam import PlaneBending
 
-__all__ = ["Timoshenko"]
-
 
 @dataclass(frozen=True)
 class Timoshenko(PlaneBending):

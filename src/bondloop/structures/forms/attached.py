@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.structures.forms.structure_model import StructureModel
     from bondloop.structures.structure import Structure
 
-__all__ = ["attach", "attach_bar"]
-
 
 def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[str, float]) -> None:
     """Put a device between degrees of freedom of a structure, in either form.

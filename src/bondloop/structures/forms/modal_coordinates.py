@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.structures.dynamics.modal_analysis import Modes
     from bondloop.structures.ground import Footing
 
-__all__ = ["modal_form"]
-
 
 def modal_form(
     modes: Modes,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["modal_system"]
 
 RATE = "d/dt "
 """What stands before the name of a degree of freedom whose velocity is meant."""

@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from bondloop.devices import OdeSpecimen
     from bondloop.structures.matrices import Matrices, Sparse
 
-__all__ = [
-    "StructureModel",
-    "acceleration_loads",
-    "field_form",
-    "footing_of_model",
-    "known_footing",
-    "network_form",
-]
-
 
 class StructureModel(Model):
     """A structure as a bond graph; its degrees of freedom are 1-junctions ``node.dof``.

@@ -27,7 +27,6 @@ from bondloop.structures.tolerances import ASYMMETRY
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Sparse
 
-__all__ = ["read_matrices", "write_matrices"]
 
 NAMES = ("M", "C", "K")
 MARK = "dof "

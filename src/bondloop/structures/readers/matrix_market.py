@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-__all__ = ["read_matrix_market"]
 
 HEADER = "%%matrixmarket matrix"
 FORMS = ("coordinate", "array")

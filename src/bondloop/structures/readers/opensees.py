@@ -18,8 +18,6 @@ from bondloop.structures.elements.base import DOFS, Number
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
 
-__all__ = ["read_opensees"]
-
 DIRECTIONS = {
     (1, 1): ("ux",),
     (2, 2): ("ux", "uy"),

@@ -22,8 +22,6 @@ from bondloop.structures.modal_damping import damping_product
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Reduced", "ReductionError", "project"]
-
 
 @dataclass(frozen=True)
 class ReductionError:

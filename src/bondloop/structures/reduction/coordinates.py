@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
     from bondloop.structures.structure import Structure
 
-__all__ = ["elongation", "in_coordinates", "member_coordinates", "motion_of", "stroke_rows", "strokes"]
-
 
 def in_coordinates(matrices: Matrices, coordinates: Mapping[str, Mapping[str, float]]) -> Reduced:
     """Put coordinates of one's own in the place of degrees of freedom; nothing is lost.

@@ -16,8 +16,6 @@ from bondloop.structures.reduction.guyan_reduction import constraint_modes, spli
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["craig_bampton"]
-
 
 def craig_bampton(matrices: Matrices, interface: Sequence[str], count: int = 20) -> Reduced:
     """Keep the interface, and the lowest modes of the rest with the interface held.

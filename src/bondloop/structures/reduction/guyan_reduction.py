@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["constraint_modes", "guyan"]
-
 
 def constraint_modes(matrices: Matrices, kept: list[int], inner: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the static shapes -K_ii⁻¹ K_ib, shape (inner, kept): one kept at 1, the others held."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["modal"]
-
 
 def modal(
     matrices: Matrices,

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array
     from bondloop.structures.forms.structure_model import StructureModel
 
-__all__ = ["Equilibrium", "Held", "State"]
-
 
 @dataclass(frozen=True)
 class Held:

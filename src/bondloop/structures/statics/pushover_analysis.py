@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Number
     from bondloop.structures.forms.structure_model import StructureModel
 
-__all__ = ["Pushover", "Yielding", "loaded", "pushover", "pushover_figure"]
-
 
 @dataclass(frozen=True)
 class Yielding:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Number
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["static"]
-
 
 def static(matrices: Matrices | StructureModel, force: Mapping[str, Number] | ArrayLike) -> Array:
     """Return the displacements K⁻¹ f under a load, or under several at once.

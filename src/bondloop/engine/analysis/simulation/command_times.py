@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.inputs import Inputs, InputValue
     from bondloop.engine.analysis.simulation.settling import Settling
 
-__all__ = ["CommandTimes"]
-
 
 class CommandTimes:
     """The instants at which commands of switches change.

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.simulation.settling import Settling
 
-__all__ = ["EventSearch"]
 
 Dense = Callable[["NDArray[np.float64] | float"], "NDArray[np.float64]"]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     InputValue: TypeAlias = float | Callable[[float], float] | tuple[Row, Row]
     """An input as `simulate` takes it: a number, a function of time, or a pair (times, values)."""
 
-__all__ = ["Inputs", "Sampled", "as_signal", "checked_column", "rate_signal", "with_rates"]
-
 
 @runtime_checkable
 class Sampled(Protocol):

@@ -12,8 +12,6 @@ from bondloop.errors import InputError, SolveError
 if TYPE_CHECKING:
     from bondloop.engine.ir import SystemData, Var
 
-__all__ = ["check_gaps", "constant", "mode_at", "starting_states"]
-
 
 def constant(value: float, _: float) -> float:
     """Return a value, whatever the time."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import SystemData
 
-__all__ = ["Settled", "Settling"]
-
 
 @dataclass
 class Settled:

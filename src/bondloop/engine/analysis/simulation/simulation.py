@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.inputs import InputValue
     from bondloop.engine.ir import Divisor, Expr, Memory, SystemData
 
-__all__ = ["simulate"]
-
 
 def simulate(  # noqa: PLR0913 - what to integrate, and how
     system: SystemData,

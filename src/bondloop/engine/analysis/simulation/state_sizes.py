@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Coupling: TypeAlias = tuple[NDArray[np.float64], "_Edges"]
     """How fast states act on each other, and how much."""
 
-__all__ = ["StateSizes", "first_sizes"]
-
 
 class StateSizes:
     """Sizes of the states of a simulation; they only grow.

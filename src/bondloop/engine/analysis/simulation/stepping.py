@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-__all__ = ["Stepping", "fastest"]
 
 EXPLICIT, IMPLICIT = "DOP853", "BDF"
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")

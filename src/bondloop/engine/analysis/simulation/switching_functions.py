@@ -20,7 +20,6 @@ from bondloop.engine.passes import (
 if TYPE_CHECKING:
     from bondloop.engine.ir import SystemData
 
-__all__ = ["Key", "ModeFunctions", "RuleFunctions"]
 
 Key = tuple[float, ...]
 

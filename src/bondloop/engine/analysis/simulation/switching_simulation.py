@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.switching_functions import Key
     from bondloop.engine.ir import SystemData
 
-__all__ = ["simulate_switching"]
-
 
 def simulate_switching(
     system: SystemData,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.switching_functions import Key, ModeFunctions
     from bondloop.engine.ir import Expr, Memory, SystemData
 
-__all__ = ["Event", "SwitchingTrajectory", "Trajectory"]
-
 
 @dataclass(frozen=True)
 class Event:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         | sparse.csc_matrix[np.float64]
     )
 
-__all__ = ["DelayedStep", "dense_matrix", "response", "with_registers", "written_out"]
-
 
 @dataclass(frozen=True, eq=False)
 class DelayedStep:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum.slopes import Bend
     from bondloop.engine.ir import Expr, Tick, Var
 
-__all__ = ["OneStep", "Point", "Values", "one_step"]
-
 
 @dataclass(frozen=True)
 class Values:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep
 
-__all__ = ["LoopTransfer", "loop_transfer"]
-
 
 @dataclass(frozen=True, eq=False)
 class LoopTransfer:

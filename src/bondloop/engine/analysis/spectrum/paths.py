@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["within"]
-
 
 @lru_cache(maxsize=50_000)  # a check asks the same of some hundred states at every point of a run
 def within(path: str, *parts: str) -> bool:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.delayed_step import Matrix
 
-__all__ = ["SlopeRows", "Tangents"]
 
 SMALL = 600
 """Columns, or rows that are wanted, up to which they are solved densely."""

@@ -33,7 +33,6 @@ from bondloop.engine.ir import (
 if TYPE_CHECKING:
     from bondloop.engine.ir import Loop, Tick
 
-__all__ = ["Bend", "Forms", "Slopes", "forms_of"]
 
 Bend = Literal["smooth", "piecewise", "quantiser", "step"]
 """How an expression departs from a straight line: curved, in straight pieces, as a staircase with the right

@@ -20,8 +20,6 @@ from bondloop.errors import SolveError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Spectrum", "count_outside", "spectrum"]
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep
 
-__all__ = ["delays_in_closed_form"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Contour:

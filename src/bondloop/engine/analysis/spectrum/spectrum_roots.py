@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.loop_transfer import LoopTransfer
 
-__all__ = ["contour_starts", "leading_roots", "with_conjugates"]
-
 
 def contour_starts(z: NDArray[np.complex128], slope: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Points of a contour where log f changes fastest: each is beside a zero (or a pole)."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep
 
-__all__ = ["sparse_search"]
-
 
 @dataclass(frozen=True, eq=False)
 class SparseSearch:

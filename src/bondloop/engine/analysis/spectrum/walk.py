@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from bondloop.engine.analysis.spectrum.delayed_step import Matrix
 
-__all__ = ["Point", "Walk"]
 
 WIDE = 100
 """Columns from which it pays to look first which of them matter: of a hundred states of a reference, none."""
