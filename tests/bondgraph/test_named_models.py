@@ -1,6 +1,6 @@
 """Models that everybody knows, each as short as it should be, with its own solution.
 
-Springs side by side and double wells are in tests/program/test_steady.py, a diode with a resistor and
+Springs side by side and double wells are in tests/engine/test_steady.py, a diode with a resistor and
 orifices in series in test_stiff_loops.py.
 """
 

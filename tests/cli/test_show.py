@@ -13,7 +13,7 @@ from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.results import Record
 from bondloop.transfer.process import Process, first_order
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))  # for recorders.py
+sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))  # for recorders.py
 
 from recorders import daq
 

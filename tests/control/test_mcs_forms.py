@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_lyapunov
 
-from bondloop import files as description
+from bondloop import files
 from bondloop.bondgraph import C
 from bondloop.control import MCS, DiscreteMCS
 from bondloop.engine.analysis import positive_realness
@@ -240,7 +240,7 @@ def test_it_is_written_to_a_file_and_read_back(mcs):
     from bondloop.papers import wagg_three_mass
 
     test = wagg_three_mass.test(coupling="sampled").replaced(controller=mcs)
-    again = description.load_text(test.to_toml()).test
+    again = files.load_text(test.to_toml()).test
     assert again.controller == mcs
     assert type(again.controller) is type(mcs)
 

@@ -193,7 +193,7 @@ def test_two_sites(tmp_path, monkeypatch, half):
 
 
 def opensees():
-    """Return a Python that has OpenSeesPy, as tests/external/test_opensees.py finds it."""
+    """Return a Python that has OpenSeesPy, as tests/interop/test_opensees.py finds it."""
     python = os.environ.get("BONDLOOP_OPENSEES", str(STORIES.parents[1] / ".opensees" / "bin" / "python"))
     if not Path(python).exists():
         pytest.skip(f"no OpenSeesPy: there is no {python}; `make opensees` installs it")

@@ -161,10 +161,10 @@ def _data_mat(path: Path) -> None:
 
 
 def _layout(name: str) -> Callable[[Path], None]:
-    """Return what writes a text of a recorder, of tests/measurements/recorders.py."""
+    """Return what writes a text of a recorder, of tests/readers/recorders.py."""
 
     def make(path: Path) -> None:
-        sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))
+        sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
         from recorders import LAYOUTS
 
         path.write_bytes(LAYOUTS[name](40))
@@ -173,7 +173,7 @@ def _layout(name: str) -> Callable[[Path], None]:
 
 
 def _mdf(path: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))
     from recorders import write_mdf
 
     write_mdf(path)

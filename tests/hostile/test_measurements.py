@@ -12,7 +12,7 @@ from bondloop.readers import read_measurements, reader_process
 from bondloop.readers.policy import LIMITS, Limits
 from bondloop.results import Record
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))  # for recorders.py
+sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))  # for recorders.py
 
 from recorders import write_mdf
 

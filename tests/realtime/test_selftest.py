@@ -20,7 +20,7 @@ from bondloop.realtime.programs.loop_programs import loop_program, signal_table
 from bondloop.results import read_run
 from bondloop.safety import Interlock, Limits, PowerTrip
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "compile"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "codegen"))
 from compilers_here import COMPILERS
 
 INTERLOCK = Interlock(

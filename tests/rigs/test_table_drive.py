@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from bondloop import files as description
+from bondloop import files
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.expr import Var
@@ -268,7 +268,7 @@ def test_compiled_equals_its_twin():
 )
 def test_there_and_back_as_a_file(rig):
     test = whole(rig)
-    again = description.load_text(description.to_toml(test)).test
+    again = files.load_text(files.to_toml(test)).test
     assert again.rig.describe() == rig.describe()
     assert dump_tick(again.tick) == dump_tick(test.tick)
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bondloop as bl
-from bondloop import results as assess
+from bondloop import results
 from bondloop.engine.codegen import Runner
 from bondloop.engine.codegen.batch import Batch
 from bondloop.engine.codegen.toolchain import compiler
@@ -82,8 +82,8 @@ def of_history(run, steps):
         "rms": np.sqrt(np.mean((y - x) ** 2) / np.mean(x**2)),
         "growth": growth,
         "delay": np.arctan2(-b * w, a) / (2 / PERIOD * np.arctan(w * PERIOD / 2)),
-        "work": assess.work(f, y - x)[-1],
-        "energy": assess.normalised_energy_error_of_motion(f, x, y),
+        "work": results.work(f, y - x)[-1],
+        "energy": results.normalised_energy_error_of_motion(f, x, y),
         "exchange": np.abs((f[1:] + f[:-1]) / 2 * np.diff(x + y)).sum(),
         "largest": (f * x).max(),
         "smallest": (np.abs(y) - 2).min(),
@@ -143,7 +143,7 @@ def test_the_delay_of_a_sine_is_exact(late):
     test = SimpleNamespace(tick=tick, period=PERIOD, tables={}, seconds=10.0)
     found = Rehearsals(test, ["a"], {"delay": MEASURES["delay"]}).run(np.array([[1.0], [2.0]]))
     assert found.measured["delay"] == pytest.approx([late, late], abs=1e-9)
-    by_correlation = assess.delay(np.sin(w * t), np.sin(w * (t - late)), PERIOD)
+    by_correlation = results.delay(np.sin(w * t), np.sin(w * (t - late)), PERIOD)
     assert found.measured["delay"][0] == pytest.approx(by_correlation, abs=2e-4)
 
 

@@ -17,7 +17,7 @@ from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
 from bondloop.studies import Policy, rebuilt, sample
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 from random_ticks import ticks
 
 STEPS = 30

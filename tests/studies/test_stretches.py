@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import results as assess
+from bondloop import results
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Var
 from bondloop.errors import InputError
@@ -44,7 +44,7 @@ def test_the_retreat_is_not_measured(watched, backend):
         assert got["mean:force[0]"] == pytest.approx(force.mean(), rel=1e-9)
         assert got["last:command[0]"] == pytest.approx(command[-1], rel=1e-9)
         through = np.abs((force[1:] + force[:-1]) / 2 * np.diff(desired)).sum()
-        energy = np.ravel(assess.work(force, actual - desired))[-1] / through
+        energy = np.ravel(results.work(force, actual - desired))[-1] / through
         assert got["energy"] == pytest.approx(energy, rel=1e-9)
         assert np.isinf(got["growth"]) == (run.trip is not None)
         assert (got["limit"] > 1) == (run.trip is not None)

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import bondloop as bl
-from bondloop import files as description
-from bondloop import papers
+from bondloop import files, papers
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
 from bondloop.engine.ir.tick_json import dump_tick
 
@@ -15,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 
 def again(test):
     """Return the test of the file that a test writes."""
-    return description.load_text(description.to_toml(test)).test
+    return files.load_text(files.to_toml(test)).test
 
 
 def same(test, other):

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bondloop import files as description
+from bondloop import files
 from bondloop.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
-from files import EXAMPLES, READY_MADE
+from file_cases import EXAMPLES, READY_MADE
 
 
 def test_the_schema_knows_every_kind_and_describes_what_it_takes():
-    schema = description.schema()
+    schema = files.schema()
     definitions = schema["$defs"]
     json.dumps(schema, allow_nan=False)
     lead = definitions["controller.LeadCompensation"]
@@ -35,7 +35,7 @@ def test_the_schema_knows_every_kind_and_describes_what_it_takes():
 
 @pytest.mark.parametrize("entry", READY_MADE, ids=lambda e: e.name)
 def test_every_file_obeys_the_schema(entry):
-    schema = description.schema()
+    schema = files.schema()
     for document in (
         tomllib.loads(entry.load().test().to_toml()),
         tomllib.loads((EXAMPLES / f"{entry.name}.toml").read_text()),
@@ -169,10 +169,10 @@ SINE = '{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}'
 )
 def test_the_schema_takes_what_the_file_may_hold_and_nothing_else(old, new, good):
     text = FILE.replace(old, new) if old else FILE
-    schema = description.schema()
+    schema = files.schema()
     assert obeys(tomllib.loads(text), schema, schema["$defs"]) is good
     if good:
-        description.load_text(text)
+        files.load_text(text)
     else:
         with pytest.raises(InputError):
-            description.load_text(text)
+            files.load_text(text)

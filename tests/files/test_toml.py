@@ -12,7 +12,7 @@ from bondloop.engine.data.toml_writing import toml_text
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
-from files import places
+from file_cases import places
 
 keys = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
 leaves = (

@@ -12,8 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from bondloop import files as description
-from bondloop import papers
+from bondloop import files, papers
 from bondloop.control import Compensator, Direct
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
@@ -80,7 +79,7 @@ def test_a_law_is_named_by_its_own_file(two, tmp_path, name):
         test = three_masses(controller=law())
         text = test.to_toml(tmp_path / "test.toml")
         assert f'"{module.__name__}.py:{name}"' in text
-        again = description.load(tmp_path / "test.toml")
+        again = files.load(tmp_path / "test.toml")
         assert again == test
         assert json.dumps(dump_tick(again.tick)) == json.dumps(dump_tick(test.tick))
         assert str(tmp_path) not in repr(test)
@@ -110,7 +109,7 @@ def test_laws_of_one_name_in_two_files_are_not_equal(two, tmp_path):
     # Read by files in turn: each remembers its own.
     text = tests[0].to_toml(tmp_path / "one.toml")
     (tmp_path / "two.toml").write_text(text.replace("laws_1", "laws_2"))
-    one, other = description.load(tmp_path / "one.toml"), description.load(tmp_path / "two.toml")
+    one, other = files.load(tmp_path / "one.toml"), files.load(tmp_path / "two.toml")
     assert one != other
     assert one.to_toml(tmp_path / "again.toml") == text
 
@@ -118,7 +117,7 @@ def test_laws_of_one_name_in_two_files_are_not_equal(two, tmp_path):
 def test_a_class_that_is_not_within_another_is_refused(two, tmp_path):
     text = three_masses(controller=two[0].Outer.Inner()).to_toml(tmp_path / "test.toml")
     with pytest.raises(InputError, match="no class 'Other' within 'Outer'"):
-        description.load_text(text.replace("Outer.Inner", "Outer.Other"), folder=tmp_path)
+        files.load_text(text.replace("Outer.Inner", "Outer.Other"), folder=tmp_path)
 
 
 SCRIPT = """
@@ -149,7 +148,7 @@ def test_a_script_that_reads_back_its_own_law_runs_once(tmp_path, command):
 def test_a_file_that_a_test_file_names_may_read_its_own_law(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT.format(early=""))
     text = three_masses(controller=Direct()).to_toml().replace('"Direct"', '"script.py:Mine"')
-    assert type(description.load_text(text, folder=tmp_path).test.controller).__name__ == "Mine"
+    assert type(files.load_text(text, folder=tmp_path).test.controller).__name__ == "Mine"
 
 
 def test_a_script_that_asks_for_a_law_before_it_is_there_is_told_so(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bondloop as bl
-from bondloop import files as description
+from bondloop import files
 from bondloop.bondgraph import C
 from bondloop.engine.data.kinds import complete
 from bondloop.engine.data.restoring import restore
@@ -18,7 +18,7 @@ from bondloop.units import quantity
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
-from files import again, hybrid, oscillator, same
+from file_cases import again, hybrid, oscillator, same
 
 DAMPER = """
 name = "damper"
@@ -55,7 +55,7 @@ def changed(*pairs):
 
 def fault(*pairs, **options):
     with pytest.raises(InputError) as caught:
-        description.load_text(changed(*pairs), name="damper.toml", **options)
+        files.load_text(changed(*pairs), name="damper.toml", **options)
     return str(caught.value)
 
 
@@ -63,7 +63,7 @@ SENSOR = '{imperfection = "LoadCell", range = "100 N"}'
 
 
 def test_where_all_defaults_do_the_name_is_enough():
-    test = description.load_text(changed((SENSOR, '"LoadCell"'))).test
+    test = files.load_text(changed((SENSOR, '"LoadCell"'))).test
     assert test.rig.sensors["force"] == LoadCell()
 
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_recorded_is_told_by_its_line_with_a_name_that_can(path, 
     assert message.startswith("damper.toml: line 3, record[1]: ")
     suggestion = message.partition("did you mean '")[2] or message.partition("write '")[2]
     assert suggestion.partition("'")[0] == right
-    test = description.load_text(changed(record).replace(f'"{path}"', f'"{right}"')).test
+    test = files.load_text(changed(record).replace(f'"{path}"', f'"{right}"')).test
     assert right in test.run(0.01).record
 
 
@@ -110,16 +110,16 @@ def test_the_length_of_a_run_is_kept(tmp_path):
     assert test.length == 5
     assert test.with_values({"rig.transfer.damper.damping": 21}).run().time[-1] == 5
     test.to_toml(tmp_path / "b.toml")
-    assert description.read(tmp_path / "b.toml").seconds == 5
-    assert "seconds = 7" in description.to_toml(test, seconds=7)
-    lasting = description.load_text(changed(("seconds = 5\n", ""))).test
+    assert files.read(tmp_path / "b.toml").seconds == 5
+    assert "seconds = 7" in files.to_toml(test, seconds=7)
+    lasting = files.load_text(changed(("seconds = 5\n", ""))).test
     assert lasting.seconds is None
     assert "seconds" not in lasting.to_toml()
     assert lasting == test  # how long it runs is no part of what it is
 
 
 def test_a_file_that_cannot_be_written_gets_a_sentence(tmp_path):
-    test = description.load_text(DAMPER).test
+    test = files.load_text(DAMPER).test
     with pytest.raises(InputError, match=r"nowhere.*x\.toml cannot be written: No such file or directory"):
         test.to_toml(tmp_path / "nowhere" / "x.toml")
     with pytest.raises(InputError, match="cannot be written: Is a directory"):
@@ -204,7 +204,7 @@ def test_slips_of_the_pen_are_told_with_their_line(pair, words):
 
 def test_an_entry_twice_at_the_very_end_has_its_line_too():
     with pytest.raises(InputError, match=r"line 3: Cannot overwrite a value, in: a = 2"):
-        description.load_text("a = 1\n\na = 2")
+        files.load_text("a = 1\n\na = 2")
 
 
 SINE = '{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}'
@@ -214,11 +214,11 @@ def test_a_factor_with_a_unit_counts_in_a_file_and_one_without_may_be_anything()
     """The input r is a velocity of the ground."""
     quake = '{signal = "Earthquake", peak = "0.01 gn", duration = 10}'
     for factor in ('"2 ms"', "0.002"):
-        test = description.load_text(
+        test = files.load_text(
             changed((SINE, f'{{signal = "Scaled", factor = {factor}, of = {quake}}}'))
         ).test
         assert test.excitation["r"].factor == 0.002
-        assert description.load_text(test.to_toml()).test == test
+        assert files.load_text(test.to_toml()).test == test
     wrong = fault((SINE, f'{{signal = "Scaled", factor = "2 kg", of = {quake}}}'))
     assert wrong.startswith("damper.toml: line 22, excitation.r: the excitation of 'r' is in ")
 
@@ -237,16 +237,16 @@ def test_a_text_alone_is_one_name_and_not_its_letters():
 @pytest.mark.parametrize("name", ["12", "true", '"12"', "twelve"])
 def test_a_name_that_is_set_is_a_text_whatever_it_looks_like(name):
     text = hybrid(oscillator(None)).to_toml()
-    assert description.load_text(text, changes={"name": name}).test.name == name.strip('"')
+    assert files.load_text(text, changes={"name": name}).test.name == name.strip('"')
 
 
 def test_what_is_set_of_an_interlock_makes_one_where_there_is_none():
     text = hybrid(oscillator(None)).to_toml()
     changes = {"interlock.stale": "4", "interlock.limits.force": "5 N", "interlock.power.threshold": "3 W"}
-    interlock = description.load_text(text, changes=changes).test.interlock
+    interlock = files.load_text(text, changes=changes).test.interlock
     assert (interlock.stale, interlock.limits.force, interlock.power.threshold) == (4, 5.0, 3.0)
     with pytest.raises(InputError, match=r"interlock\.stal: unknown entry 'stal' of Interlock; did you mean"):
-        description.load_text(text, changes={"interlock.stal": "4"})
+        files.load_text(text, changes={"interlock.stal": "4"})
 
 
 class Stiffer(bl.transfer.MassSpringDamper):
@@ -276,7 +276,7 @@ def test_ready_made_models_that_were_changed_are_blamed_themselves_not_their_ins
 
 def faults_of(text):
     with pytest.raises(InputError) as caught:
-        description.load_text(text)
+        files.load_text(text)
     return str(caught.value)
 
 
@@ -340,14 +340,14 @@ def test_a_fault_of_a_change_is_told_by_the_option(path, value, words):
 
 @pytest.mark.parametrize("seconds", [3.5, "3500 ms"])
 def test_the_length_of_a_run_is_written_where_it_is_said(seconds):
-    test = description.load_text(DAMPER.replace("seconds = 5", "")).test
+    test = files.load_text(DAMPER.replace("seconds = 5", "")).test
     assert "seconds" not in test.to_toml()
-    assert description.load_text(test.to_toml(seconds=seconds)).seconds == 3.5
+    assert files.load_text(test.to_toml(seconds=seconds)).seconds == 3.5
     with pytest.raises(InputError, match="length of a run must be positive and finite; found 0 s"):
         test.to_toml(seconds=0)
 
 
 def test_a_name_that_is_no_text_is_refused():
-    test = description.load_text(DAMPER).test.replaced(name="a\ud800b")
+    test = files.load_text(DAMPER).test.replaced(name="a\ud800b")
     with pytest.raises(InputError, match=r"cannot be written to a file: '.ud800' is no character"):
         test.to_toml()

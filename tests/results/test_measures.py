@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop import results as assess
+from bondloop import results
 from bondloop.errors import InputError
 
 PERIOD = 1e-3
@@ -21,7 +21,7 @@ def sine(lag=0.0, gain=1.0, frequency=F0):
 def test_rms_error_of_a_scaled_and_delayed_sine(lag, gain):
     # |g e^{-jωτ} - 1|; for g = 1 it is 2 sin(ωτ/2), for τ = 0 it is |g - 1|
     exact = abs(gain * np.exp(-1j * W * lag) - 1)
-    assert assess.normalised_rms_error(sine(), sine(lag, gain)) == pytest.approx(exact, rel=1e-9)
+    assert results.normalised_rms_error(sine(), sine(lag, gain)) == pytest.approx(exact, rel=1e-9)
     if gain == 1.0:
         assert exact == pytest.approx(2 * abs(np.sin(W * lag / 2)), rel=1e-9)
 
@@ -30,24 +30,24 @@ def test_peak_errors_of_a_scaled_and_delayed_sine():
     # the error is a sine of amplitude |g e^{-jωτ} - 1|; 200 samples a period miss its peak by < (π/200)²/2
     exact = abs(0.9 * np.exp(-1j * W * 0.004) - 1)
     actual = 3 * sine(0.004, 0.9)
-    assert assess.maximum_error(3 * sine(), actual) == pytest.approx(3 * exact, rel=2e-4)
-    assert assess.normalised_peak_error(3 * sine(), actual) == pytest.approx(exact, rel=2e-4)
-    assert assess.peak_amplitude_error(3 * sine(), actual) == pytest.approx(-0.1, abs=2e-4)
+    assert results.maximum_error(3 * sine(), actual) == pytest.approx(3 * exact, rel=2e-4)
+    assert results.normalised_peak_error(3 * sine(), actual) == pytest.approx(exact, rel=2e-4)
+    assert results.peak_amplitude_error(3 * sine(), actual) == pytest.approx(-0.1, abs=2e-4)
 
 
 def test_nothing_desired_has_no_relative_error():
     zero = np.zeros(10)
-    assert np.isnan(assess.normalised_rms_error(zero, zero + 1))
-    assert np.isnan(assess.normalised_peak_error(zero, zero))
-    assert assess.maximum_error(zero, zero + 1) == 1.0
+    assert np.isnan(results.normalised_rms_error(zero, zero + 1))
+    assert np.isnan(results.normalised_peak_error(zero, zero))
+    assert results.maximum_error(zero, zero + 1) == 1.0
 
 
 def test_rms_of_huge_values_does_not_overflow():
-    assert assess.rms(np.full(4, 1e200)) == pytest.approx(1e200)
+    assert results.rms(np.full(4, 1e200)) == pytest.approx(1e200)
 
 
 def test_synchronisation_errors_are_physical_less_numerical():
-    found = assess.synchronisation_errors(sine(), 2 * sine(), sine(gain=3), sine())  # Gawthrop eq. (2)
+    found = results.synchronisation_errors(sine(), 2 * sine(), sine(gain=3), sine())  # Gawthrop eq. (2)
     np.testing.assert_allclose(found.force, -sine())
     np.testing.assert_allclose(found.velocity, 2 * sine())
 
@@ -55,35 +55,35 @@ def test_synchronisation_errors_are_physical_less_numerical():
 @pytest.mark.parametrize("lag", [-0.0312, -0.0005, 0.0, 0.00025, 0.004, 0.09])
 def test_delay_of_a_sine_within_half_a_period(lag):
     # parabola on a cosine: off by less than 2 % of a sample at 200 samples a period; half a period is 0.1 s
-    found = assess.delay(sine(), 0.7 * sine(lag) + 4.0, PERIOD)
+    found = results.delay(sine(), 0.7 * sine(lag) + 4.0, PERIOD)
     assert found == pytest.approx(lag, abs=0.02 * PERIOD)
 
 
 def test_delay_of_noise_and_of_a_growing_oscillation():
     noise = np.random.default_rng(3).standard_normal(2100)
     late = 37  # samples
-    assert assess.delay(noise[100:], noise[100 - late : -late], PERIOD) == pytest.approx(
+    assert results.delay(noise[100:], noise[100 - late : -late], PERIOD) == pytest.approx(
         late * PERIOD, abs=PERIOD / 2
     )
     grow = [np.exp(3 * (T - lag)) * np.sin(W * (T - lag)) for lag in (0.0, 0.007)]
-    assert assess.delay(*grow, PERIOD) == pytest.approx(0.007, abs=0.05 * PERIOD)
+    assert results.delay(*grow, PERIOD) == pytest.approx(0.007, abs=0.05 * PERIOD)
 
 
 def test_noise_does_not_choose_another_period():
     rng = np.random.default_rng(4)
     for _ in range(5):
         actual = sine(0.003) + 0.05 * rng.standard_normal(T.size)
-        assert assess.delay(sine(), actual, PERIOD) == pytest.approx(0.003, abs=PERIOD)
+        assert results.delay(sine(), actual, PERIOD) == pytest.approx(0.003, abs=PERIOD)
 
 
 def test_delay_without_meaning():
-    assert np.isnan(assess.delay(np.ones(50), sine()[:50], PERIOD))
+    assert np.isnan(results.delay(np.ones(50), sine()[:50], PERIOD))
     with pytest.raises(InputError, match="correlation grows"):
-        assess.delay(sine(), sine(0.05), PERIOD, longest=0.02)
+        results.delay(sine(), sine(0.05), PERIOD, longest=0.02)
 
 
 def test_frequency_index_of_one_sine():
-    found = assess.frequency_evaluation_index(sine(), sine(0.012, 1.25), PERIOD)
+    found = results.frequency_evaluation_index(sine(), sine(0.012, 1.25), PERIOD)
     assert (found.amplitude, found.delay) == pytest.approx((1.25, 0.012), rel=1e-9)
 
 
@@ -95,20 +95,20 @@ def test_frequency_index_of_a_sum_of_sines():
     power = sum(a**2 for a, *_ in parts)
     index = sum(a**2 * g * np.exp(-2j * np.pi * f * lag) for a, f, g, lag in parts) / power
     mean = sum(a**2 * f for a, f, *_ in parts) / power
-    found = assess.frequency_evaluation_index(desired, actual + 7.0, PERIOD)  # an offset has no delay
+    found = results.frequency_evaluation_index(desired, actual + 7.0, PERIOD)  # an offset has no delay
     assert found.amplitude == pytest.approx(abs(index), rel=1e-9)
     assert found.frequency == pytest.approx(mean, rel=1e-9)
     assert found.delay == pytest.approx(-np.angle(index) / (2 * np.pi * mean), rel=1e-9)
 
 
 def test_frequency_index_of_a_constant_has_no_meaning():
-    assert np.isnan(assess.frequency_evaluation_index(np.full(100, 3.0), sine()[:100], PERIOD).delay)
+    assert np.isnan(results.frequency_evaluation_index(np.full(100, 3.0), sine()[:100], PERIOD).delay)
 
 
 @pytest.mark.parametrize("frequency", [5.0, 3.7, 7.0001])
 def test_gain_and_phase_at_a_frequency(frequency):
     actual = sine(0.006, 0.8, frequency) - 0.3
-    found = assess.response_at(sine(frequency=frequency), actual, PERIOD, frequency)
+    found = results.response_at(sine(frequency=frequency), actual, PERIOD, frequency)
     assert found.gain == pytest.approx(0.8, rel=1e-9)
     assert found.phase == pytest.approx(-2 * np.pi * frequency * 0.006, rel=1e-9)
     assert found.delay == pytest.approx(0.006, rel=1e-9)
@@ -116,11 +116,11 @@ def test_gain_and_phase_at_a_frequency(frequency):
 
 def test_gain_and_phase_leave_a_transient_and_harmonics_out():
     actual = sine(0.006) + sine(frequency=15.0)  # the third harmonic is orthogonal over whole periods
-    assert assess.response_at(sine(), actual, PERIOD, F0).gain == pytest.approx(1.0, rel=1e-9)
+    assert results.response_at(sine(), actual, PERIOD, F0).gain == pytest.approx(1.0, rel=1e-9)
     with pytest.raises(InputError, match="no whole period"):
-        assess.response_at(sine(), sine(), PERIOD, 0.1)
+        results.response_at(sine(), sine(), PERIOD, 0.1)
     with pytest.raises(InputError, match="half the sample rate"):
-        assess.response_at(sine(), sine(), PERIOD, 600.0)
+        results.response_at(sine(), sine(), PERIOD, 600.0)
 
 
 def test_tracking_indicator_counts_ellipses():
@@ -128,15 +128,15 @@ def test_tracking_indicator_counts_ellipses():
     t = np.linspace(0, 4, 4001)
     x, lagging = 2 * np.sin(W * t), 1.5 * np.sin(W * t - 0.3)
     area = np.pi * 2 * 1.5 * np.sin(0.3)
-    found = assess.tracking_indicator(x, lagging)
+    found = results.tracking_indicator(x, lagging)
     assert found[-1] == pytest.approx(20 * area, rel=1e-3)  # polygon of 200 sides: sin(α)/α, α = 2π/200
-    assert assess.tracking_indicator(lagging, x)[-1] == pytest.approx(-found[-1])
-    np.testing.assert_allclose(assess.tracking_indicator(x, 0.4 * x), 0.0, atol=1e-12)
+    assert results.tracking_indicator(lagging, x)[-1] == pytest.approx(-found[-1])
+    np.testing.assert_allclose(results.tracking_indicator(x, 0.4 * x), 0.0, atol=1e-12)
 
 
 def test_work_of_an_ellipse():
     angle = np.linspace(0, 2 * np.pi, 2001)
-    assert assess.work(5 * np.cos(angle), 3 * np.sin(angle))[-1] == pytest.approx(
+    assert results.work(5 * np.cos(angle), 3 * np.sin(angle))[-1] == pytest.approx(
         np.pi * 15, rel=1e-5
     )  # π a b
 
@@ -148,23 +148,23 @@ def test_a_lagging_actuator_on_a_spring_puts_energy_in():
     x_n, x_p = amplitude * np.sin(W * t), amplitude * np.sin(W * t - phase)
     v_n, v_p = amplitude * W * np.cos(W * t), amplitude * W * np.cos(W * t - phase)
     exact = 20 * np.pi * k * amplitude**2 * np.sin(phase)
-    assert assess.energy_error(k * x_p, v_p, v_n, t[1])[-1] == pytest.approx(exact, rel=1e-4)
-    assert assess.energy_error_of_motion(k * x_p, x_n, x_p)[-1] == pytest.approx(exact, rel=1e-3)
+    assert results.energy_error(k * x_p, v_p, v_n, t[1])[-1] == pytest.approx(exact, rel=1e-4)
+    assert results.energy_error_of_motion(k * x_p, x_n, x_p)[-1] == pytest.approx(exact, rel=1e-3)
     # ∫|sin(a - φ) cos a| over a period = 2 (cos φ + φ sin φ) ... with |sin(2a - φ) - sin φ|/2 integrated
     exchanged = 20 * k * amplitude**2 * 2 * (np.cos(phase) + phase * np.sin(phase))
-    normalised = assess.normalised_energy_error(k * x_p, v_p, v_n, t[1])
+    normalised = results.normalised_energy_error(k * x_p, v_p, v_n, t[1])
     assert normalised == pytest.approx(exact / exchanged, rel=1e-4)
 
 
 def test_hybrid_system_energy_error_starts_at_zero_and_keeps_the_greatest_strain():
-    found = assess.hybrid_system_energy_error([0.0, 1.0, 2.0], [0.0, 5.0, 9.0], [0.0, 5.0, 1.0])
+    found = results.hybrid_system_energy_error([0.0, 1.0, 2.0], [0.0, 5.0, 9.0], [0.0, 5.0, 1.0])
     np.testing.assert_allclose(found, [0.0, 1 / 10, 2 / 14])
 
 
 def test_signals_that_do_not_fit():
     with pytest.raises(InputError, match=r"desired \(3,\), actual \(2,\)"):
-        assess.normalised_rms_error(np.zeros(3), np.zeros(2))
+        results.normalised_rms_error(np.zeros(3), np.zeros(2))
     with pytest.raises(InputError, match="no samples"):
-        assess.maximum_error([], [])
+        results.maximum_error([], [])
     with pytest.raises(InputError, match="sample_period: expected a number above 0"):
-        assess.delay(sine(), sine(), 0.0)
+        results.delay(sine(), sine(), 0.0)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import bondloop as bl
-from bondloop import files as description
-from bondloop import papers
+from bondloop import files, papers
 from bondloop.bondgraph import C, Model, One, bond
 from bondloop.engine.data.restoring import restore
 from bondloop.engine.ir.tick_json import dump_tick
@@ -22,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))  # for drawn_tests
 
 from drawn_stepped import stepped_case
 from drawn_tests import case, from_recipe, recipes
-from files import EXAMPLES, READY_MADE, again, hybrid, oscillator, same, written
+from file_cases import EXAMPLES, READY_MADE, again, hybrid, oscillator, same, written
 
 FOUND = ("dasilva-beam", "dubois-damper")
 """Tests with numbers that are computed: a frequency, a fitted model. Their last digits are the machine's."""
@@ -37,7 +36,7 @@ def test_every_ready_made_test_goes_to_toml_and_back_to_the_identical_tick(entry
 
 @pytest.mark.parametrize("entry", READY_MADE, ids=lambda e: e.name)
 def test_the_example_of_a_paper_has_the_tick_of_the_ready_made_test(entry):
-    file = description.read(EXAMPLES / f"{entry.name}.toml")
+    file = files.read(EXAMPLES / f"{entry.name}.toml")
     module = entry.load()
     ticks = [json.dumps(dump_tick(test.tick)) for test in (file.test, module.test())]
     if entry.name in FOUND:
@@ -94,11 +93,11 @@ def test_parts_with_models_are_compared_by_what_they_are_made_of():
 
 def test_a_file_may_name_a_ready_made_test_with_its_settings():
     text = 'test = "gawthrop-two-actuators"\ncase = "3/5"\namplitude = "2 mm"\nseconds = "1 min"'
-    file = description.load_text(text)
+    file = files.load_text(text)
     assert file.test == papers.find("gawthrop-two-actuators").load().test(case="3/5", amplitude=0.002)
     assert file.seconds == 60.0
     with pytest.raises(InputError, match="line 2, cse: unknown entry 'cse' of gawthrop-two-actuators"):
-        description.load_text(text.replace("case", "cse"))
+        files.load_text(text.replace("case", "cse"))
 
 
 def test_parts_and_inputs_may_be_called_as_families_are():
@@ -122,7 +121,7 @@ def test_values_that_were_changed_by_path_are_kept():
 
 
 def test_a_frame_by_nodes_and_elements_with_a_file_of_forces(tmp_path):
-    file = description.read(written(tmp_path))
+    file = files.read(written(tmp_path))
     test = file.test
     assert file.seconds == 2.0
     assert (test.rate, test.rig.latency, test.limits.displacement) == (500.0, 0.002, 0.02)

@@ -6,7 +6,7 @@ import random
 import pytest
 
 import bondloop as bl
-from bondloop import files as description
+from bondloop import files
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.identify import read_data
@@ -36,7 +36,7 @@ def test_what_is_no_ordinary_file_is_not_waited_for(tmp_path):
     os.truncate(large, 17_000_000)
     for path, words in ((pipe, "a pipe; expected"), (zero, "a device"), (large, "17 MB; at most 16.8 MB")):
         with pytest.raises(InputError, match=rf"{path.name}: {words}"):
-            description.read(path)
+            files.read(path)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.mat", "t.mtx", "t.h5", "t.json"])
@@ -60,13 +60,13 @@ def test_no_reader_waits_for_a_pipe(tmp_path, name):
 
 @pytest.mark.parametrize("rate", ["1e300", "1e15"])
 def test_a_rate_beyond_all_measure_is_refused(rate):
-    test = description.load_text(GOOD.replace('"1 kHz"', rate)).test
+    test = files.load_text(GOOD.replace('"1 kHz"', rate)).test
     with pytest.raises(InputError, match="at most 1,000,000,000 are executed"):
         test.check()
 
 
 def test_the_good_file_is_good():
-    test = description.load_text(GOOD).test
+    test = files.load_text(GOOD).test
     assert type(test.controller).__name__ == "Direct"
     assert test.rig.latency == 0.0
 
@@ -87,11 +87,11 @@ def test_the_good_file_is_good():
 )
 def test_odd_values(text, words):
     with pytest.raises(InputError, match=words):
-        description.load_text(text)
+        files.load_text(text)
 
 
 def test_a_date_on_the_command_line_is_a_text():
-    assert description.load_text(GOOD, changes={"name": "2020-01-01"}).test.name == "2020-01-01"
+    assert files.load_text(GOOD, changes={"name": "2020-01-01"}).test.name == "2020-01-01"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_date_on_the_command_line_is_a_text():
 )
 def test_cuts(cut, words):
     with pytest.raises(InputError, match=f"line 4, {words}"):
-        description.load_text(GOOD.replace('"m2.right >> m3.left"', cut))
+        files.load_text(GOOD.replace('"m2.right >> m3.left"', cut))
 
 
 @pytest.mark.parametrize("physical", [5, ["m3"], 2.5])
@@ -129,7 +129,7 @@ def test_a_file_with_pieces_exchanged_is_refused_in_words(seed):
         i = rng.choice([k for k, line in enumerate(lines) if " = " in line])
         lines[i] = f"{lines[i].partition(' = ')[0]} = {rng.choice(odd)}"
     try:
-        description.load_text("\n".join(lines))
+        files.load_text("\n".join(lines))
     except BondloopError as error:
         assert "Traceback" not in str(error)  # noqa: PT017 - some are good
 

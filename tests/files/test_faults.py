@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop import files as description
-from bondloop import papers
+from bondloop import files, papers
 from bondloop.engine.data.restoring import restore
 from bondloop.engine.data.toml_writing import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
-from files import BUILDING, EXAMPLES, READY_MADE, places, written
+from file_cases import BUILDING, EXAMPLES, READY_MADE, places, written
 
 SEVEN = [
     ("cut = ", "cuts = ", "line 6, cuts: unknown entry 'cuts' of a test; did you mean 'cut'"),
@@ -43,7 +42,7 @@ def test_a_file_with_seven_mistakes_reports_seven(tmp_path, left_out):
             text = text.replace(right, wrong)
             wanted.append(words)
     with pytest.raises(FaultsError) as caught:
-        description.load(written(tmp_path, text))
+        files.load(written(tmp_path, text))
     faults = caught.value.faults
     for words in wanted:
         assert sum(fault.startswith(words) for fault in faults) == 1, (words, faults)
@@ -80,7 +79,7 @@ phases = ["1 N", "2 rad"]
 def test_faults_inside_lists_are_all_told(tmp_path):
     """Those of the building's masses, of the waves and of the bonds hid each other."""
     with pytest.raises(FaultsError) as caught:
-        description.load(written(tmp_path, LISTED))
+        files.load(written(tmp_path, LISTED))
     building = "structure.parts.floor.matrices.structure"
     for words in (
         *(f"line 15, {building}.masses[{i}]: expected a quantity in kg" for i in (0, 2)),
@@ -95,7 +94,7 @@ def test_faults_inside_lists_are_all_told(tmp_path):
         )
     right = LISTED.replace('["2 m", 3, "1 s"]', "[1, 2, 3]").replace('"2 kg"', "2").replace('"1 kg"', "1")
     with pytest.raises(FaultsError) as caught:
-        description.load(written(tmp_path, right))
+        files.load(written(tmp_path, right))
     for i, words in enumerate(("unknown part 'floors'", "unknown part 'brac'", "expected a bond written as")):
         place = f"line 7, structure.bonds[{i}]: {words}"
         assert sum(fault.startswith(place) for fault in caught.value.faults) == 1, caught.value.faults
@@ -103,7 +102,7 @@ def test_faults_inside_lists_are_all_told(tmp_path):
 
 def test_one_fault_is_one_sentence(tmp_path):
     with pytest.raises(InputError) as caught:
-        description.load(written(tmp_path, BUILDING.replace('delay = "17 ms"', "dely = 0.1")))
+        files.load(written(tmp_path, BUILDING.replace('delay = "17 ms"', "dely = 0.1")))
     assert not isinstance(caught.value, FaultsError)
     assert str(caught.value) == (
         f"{tmp_path / 'frame.toml'}: line 44, controller.dely: unknown entry 'dely' of PolynomialPrediction; "
@@ -144,23 +143,23 @@ def test_one_fault_is_one_sentence(tmp_path):
 )  # fmt: skip
 def test_faults_are_told_by_line_and_path(text, words):
     with pytest.raises(InputError) as caught:
-        description.load_text(text)
+        files.load_text(text)
     assert words in str(caught.value)
 
 
 def test_an_input_that_does_not_exist_is_placed():
     text = papers.find("gawthrop-three-mass").load().test().to_toml().replace("\nr = {", "\nq = {")
     with pytest.raises(InputError, match=r"line \d+, excitation.q: unknown input 'q' of the numerical half"):
-        description.load_text(text)
+        files.load_text(text)
 
 
 def test_the_blocks_of_the_page_are_right():
     """The first is a whole test; the others are parts of one."""
     page = (Path(__file__).parents[2] / "docs" / "test-files.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    test = description.load_text(blocks[0]).test
+    test = files.load_text(blocks[0]).test
     assert test.check(1.0).passed
-    building = description.load_text(next(block for block in blocks if "ShearBuilding" in block)).test
+    building = files.load_text(next(block for block in blocks if "ShearBuilding" in block)).test
     run = building.run(1.0)
     assert run.completed
     assert run.record.units["numerical.frame.floor[2].ux.displacement"] == "m"
@@ -200,7 +199,7 @@ def test_a_file_that_was_spoilt_is_refused_in_words_or_is_another_test(seed):
             else:
                 table[last] = copy.deepcopy(draw.choice(VALUES))
         with contextlib.suppress(BondloopError):
-            description.load_text(toml_text(document))
+            files.load_text(toml_text(document))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def test_an_actuator_that_is_none_is_told_where_it_stands(actuators, words):
     text = (EXAMPLES / "gawthrop-three-mass.toml").read_text(encoding="utf-8")
     spoilt = re.sub(r"actuators = .*", f"actuators = {actuators}", text)
     with pytest.raises(InputError) as caught:
-        description.load_text(spoilt)
+        files.load_text(spoilt)
     assert words in str(caught.value)
 
 
@@ -229,9 +228,7 @@ def test_a_ground_motion_is_read_from_its_file(tmp_path):
     text = (EXAMPLES / "gawthrop-three-mass.toml").read_text(encoding="utf-8")
 
     def loaded(signal):
-        return description.load_text(
-            re.sub(r"r = \{.*", f"r = {{{signal}}}", text), tmp_path
-        ).test.excitation["r"]
+        return files.load_text(re.sub(r"r = \{.*", f"r = {{{signal}}}", text), tmp_path).test.excitation["r"]
 
     moved = loaded(
         'signal = "ground-motion", path = "elc.at2", motion = "velocity", baseline = "constant", scale = 2'

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop import files as description
-from bondloop import papers
+from bondloop import files, papers
 from bondloop.bondgraph import I, One
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
-from files import again, hybrid, oscillator
+from file_cases import again, hybrid, oscillator
 
 
 def test_a_lambda_is_refused_by_name():
@@ -110,7 +109,7 @@ def test_a_python_file_is_named_and_its_path_is_relative_to_the_file(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "chain.py").write_text(PYTHON)
     (tmp_path / "test.toml").write_text(FILE)
-    test = description.load(tmp_path / "test.toml")
+    test = files.load(tmp_path / "test.toml")
     assert type(test.controller).__name__ == "Careful"
     assert test.controller.care == 2
     elsewhere = tmp_path / "elsewhere"
@@ -119,10 +118,10 @@ def test_a_python_file_is_named_and_its_path_is_relative_to_the_file(tmp_path):
     document = tomllib.loads(text)
     assert document["structure"]["model"] == "../models/chain.py:chain"
     assert document["controller"]["controller"] == "../models/chain.py:Careful"
-    other = description.load(elsewhere / "again.toml")
+    other = files.load(elsewhere / "again.toml")
     assert dump_tick(other.tick) == dump_tick(test.tick)
     assert other.describe() == test.describe()
-    one = description.load_text(FILE.replace(":chain", ":whole").replace("hardening = 2", ""), tmp_path).test
+    one = files.load_text(FILE.replace(":chain", ":whole").replace("hardening = 2", ""), tmp_path).test
     assert len(one.tick.states) == len(test.tick.states)
     for wrong, words in (
         (":chian", "unknown name 'chian' of .*; did you mean 'chain'"),
@@ -130,9 +129,9 @@ def test_a_python_file_is_named_and_its_path_is_relative_to_the_file(tmp_path):
     ):
         text = FILE.replace(":chain", wrong).replace("hardening = 2", "")
         with pytest.raises(InputError, match=words):
-            description.load_text(text, tmp_path)
+            files.load_text(text, tmp_path)
     with pytest.raises(InputError, match=r"there is no such file"):
-        description.load_text(FILE, tmp_path / "models")
+        files.load_text(FILE, tmp_path / "models")
 
 
 def test_a_class_of_ones_own_in_a_module_is_named_by_its_file(tmp_path, monkeypatch):
@@ -142,7 +141,7 @@ def test_a_class_of_ones_own_in_a_module_is_named_by_its_file(tmp_path, monkeypa
     test = hybrid(oscillator(None), mine.Careful(care=3.0))
     text = test.to_toml(tmp_path / "test.toml")
     assert tomllib.loads(text)["controller"] == {"controller": "mine.py:Careful", "care": 3.0}
-    assert description.load(tmp_path / "test.toml").controller.care == 3.0
+    assert files.load(tmp_path / "test.toml").controller.care == 3.0
 
     @dataclass(frozen=True)
     class Hidden(bl.control.Direct):
@@ -157,7 +156,7 @@ def test_nothing_runs_unless_a_python_file_is_named(tmp_path):
     for name in ("os:system", "os.system", "builtins:exec", "bondloop.papers", "__import__"):
         for family in ("model", "controller", "signal", "part"):
             with pytest.raises(InputError, match=r"unknown|expected a model; found a"):
-                description.load_text(f'structure = {{{family} = "{name}"}}', tmp_path)
+                files.load_text(f'structure = {{{family} = "{name}"}}', tmp_path)
     (tmp_path / "bad.py").write_text("raise SystemExit('it ran')")
     with pytest.raises(InputError, match="Python files are not read here"):
         bl.signals.signal_from({"signal": f"{tmp_path / 'bad.py'}:signal"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bondloop import files as description
+from bondloop import files
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import FaultsError, InputError
 from bondloop.hybrid import HybridTest
@@ -40,7 +40,7 @@ def faults_of(*changes):
         assert old in text
         text = text.replace(old, new)
     with pytest.raises(FaultsError) as caught:
-        description.load_text(text, name="f")
+        files.load_text(text, name="f")
     first, *rest = str(caught.value).splitlines()
     assert first == f"f: {len(rest)} faults:"
     return [line.strip() for line in rest]
@@ -88,20 +88,20 @@ def test_an_actuator_calls_its_arguments_by_their_names(arguments, words):
 
 def test_limits_can_be_set_that_the_file_does_not_have():
     changes = {"limits.force": "5 N"}
-    assert description.load_text(GOOD, changes=changes).test.limits.force == 5.0
+    assert files.load_text(GOOD, changes=changes).test.limits.force == 5.0
     none = GOOD.partition("[limits]")[0]
-    limits = description.load_text(none, changes=changes).test.limits
+    limits = files.load_text(none, changes=changes).test.limits
     assert (limits.force, limits.displacement) == (5.0, None)
     with pytest.raises(InputError, match="unknown entry 'froce' of Limits; did you mean 'force'"):
-        description.load_text(GOOD, changes={"limits.froce": "5 N"})
-    changed = description.load_text(GOOD, changes={"rig.transfer.mass.mass": "2 kg"}).test
+        files.load_text(GOOD, changes={"limits.froce": "5 N"})
+    changed = files.load_text(GOOD, changes={"rig.transfer.mass.mass": "2 kg"}).test
     assert changed.overrides == {"rig.transfer.mass.mass": 2.0}
 
 
 def test_a_unit_in_a_file_is_looked_at_as_one_in_python_is():
     text = GOOD.replace("amplitude = 0.05", 'amplitude = "5 kg"')
     with pytest.raises(InputError, match="is in kg"):
-        description.load_text(text)
+        files.load_text(text)
 
 
 def test_a_part_may_be_called_python():
@@ -112,8 +112,8 @@ def test_a_part_may_be_called_python():
     model.v >> model.python
     numerical, physical = model.cut("v >> python")
     rig = Emulated(physical, MassSpringDamper(1, 40, 400, drive="position"))
-    controller = description.load_text(GOOD).test.controller
+    controller = files.load_text(GOOD).test.controller
     test = HybridTest(numerical, rig=rig, controller=controller, excitation={"push": 1.0}, rate=1000)
-    again = description.load_text(test.to_toml()).test
+    again = files.load_text(test.to_toml()).test
     assert again == test
     assert "python" in repr(test)
