@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bondloop.engine.ir.tunable import Tunable
+from bondloop.engine.ir.tick import Tunable
 from bondloop.papers import dubois_damper
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import C, Clutch, Diode, I, Model, One, R, Se, Stop, Switch, Zero
-from bondloop.engine.analysis.switching_rest import SwitchingRest
+from bondloop.engine.analysis.steady import SwitchingRest
 from bondloop.errors import InputError, ModeWarning, SolveError
 
 from .switching_models import ball

@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Sf
 from bondloop.bondgraph.passes import field_laws
 from bondloop.engine.ir.expr import Var
-from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.matrices import ConstantMatrix, MatrixRow
 from bondloop.engine.ir.tick import Product
 from bondloop.engine.passes.inversion import merged
 from bondloop.hybrid import Simulation

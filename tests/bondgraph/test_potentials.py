@@ -16,7 +16,7 @@ from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RFi
 from bondloop.bondgraph.elements.potentials import gradient
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data.ranges import Range
-from bondloop.engine.ir.calculus import partials
+from bondloop.engine.ir.causal_order import partials
 from bondloop.engine.ir.expr import Var, evaluate
 from bondloop.engine.passes.compose import with_values
 from bondloop.engine.passes.sympy_bridge import from_sympy

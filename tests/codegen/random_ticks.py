@@ -6,7 +6,7 @@ from scipy import sparse
 
 from bondloop.engine.ir.causal_order import schedule
 from bondloop.engine.ir.expr import FUNCTIONS, Const, Op, Var, function, select
-from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Channel, Delay, Product, Repeat, Tick, Update
 

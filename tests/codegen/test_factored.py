@@ -13,8 +13,7 @@ from bondloop.engine.codegen import Runner, write_c
 from bondloop.engine.codegen.c_writer import write_c_apart
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Var, evaluate
-from bondloop.engine.ir.factored import Factored, SingularError, dissected, worth_factors
-from bondloop.engine.ir.matrix_rows import SolvedMatrix
+from bondloop.engine.ir.matrices import Factored, SingularError, SolvedMatrix, dissected, worth_factors
 from bondloop.engine.ir.tick import Channel, Product, Tick, Update
 from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError

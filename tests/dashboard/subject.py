@@ -2,7 +2,7 @@
 
 from bondloop.bondgraph import C, Model, Sf
 from bondloop.control import Direct
-from bondloop.engine.ir.tunable import Tunable
+from bondloop.engine.ir.tick import Tunable
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.rigs import Emulated

@@ -7,7 +7,7 @@ import sympy as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bondloop.engine.ir.calculus import derivative, partials
+from bondloop.engine.ir.causal_order import derivative, partials
 from bondloop.engine.ir.evaluation import evaluator
 from bondloop.engine.ir.expr import Const, Op, Var, evaluate, function, select, substitute, variables
 from bondloop.engine.passes.sympy_bridge import Symbols, from_sympy, to_sympy

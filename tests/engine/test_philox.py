@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bondloop.engine.ir.calculus import partials
+from bondloop.engine.ir.causal_order import partials
 from bondloop.engine.ir.expr import Op, Var
 from bondloop.engine.ir.philox import normal, normal_array, philox4x32, uniform, uniform_array
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bondloop.engine.ir.causal_order import schedule
 from bondloop.engine.ir.expr import Var
-from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.matrices import ConstantMatrix, MatrixRow
 from bondloop.engine.ir.statement import Loop
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from bondloop.bondgraph import C, I, IField, Model, One, R, Se, Stop, Zero
-from bondloop.engine.analysis.simulation.state_sizes import StateSizes
-from bondloop.engine.analysis.simulation.stepping import fastest
+from bondloop.engine.analysis.simulation.stepping import StateSizes, fastest
 from bondloop.errors import InputError
 
 DRAWN = settings(deadline=None, max_examples=12, phases=[Phase.generate])

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from bondloop.engine.ir.causal_order import schedule
 from bondloop.engine.ir.expr import Var
-from bondloop.engine.ir.factored import SingularError, factorised, solve_small
+from bondloop.engine.ir.matrices import SingularError, factorised, solve_small
 from bondloop.engine.ir.statement import Loop
 
 

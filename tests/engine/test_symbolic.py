@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from bondloop.bondgraph import MTF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf, Zero
-from bondloop.engine.analysis.equation_text import latex_names
+from bondloop.engine.analysis.symbolic import latex_names
 from bondloop.errors import SolveError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))

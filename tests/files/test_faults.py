@@ -13,7 +13,7 @@ import pytest
 
 from bondloop import files, papers
 from bondloop.engine.data.restoring import restore
-from bondloop.engine.data.toml_writing import toml_text
+from bondloop.engine.data.toml_files import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py

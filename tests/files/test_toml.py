@@ -7,8 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.engine.data.toml_files import line_of
-from bondloop.engine.data.toml_writing import toml_text
+from bondloop.engine.data.toml_files import line_of, toml_text
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 

@@ -7,9 +7,8 @@ import pytest
 
 from bondloop import files as room
 from bondloop.engine.data.described import Parameter
-from bondloop.engine.data.hints import types_of, wanted
 from bondloop.engine.data.kinds import FAMILIES, complete
-from bondloop.engine.data.restoring import Reader, restore
+from bondloop.engine.data.restoring import Reader, restore, types_of, wanted
 from bondloop.errors import BondloopError
 
 NEEDED = {

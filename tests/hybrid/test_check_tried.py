@@ -20,8 +20,7 @@ from bondloop.check.checking import check
 from bondloop.check.running_loop import RunningLoop
 from bondloop.control import MCS, AdaptiveVirtualJunction, Direct, VirtualJunction
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, with_registers
-from bondloop.engine.analysis.spectrum.spectrum import count_outside
-from bondloop.engine.analysis.spectrum.spectrum_delays import delays_in_closed_form
+from bondloop.engine.analysis.spectrum.spectrum import count_outside, delays_in_closed_form
 from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.switches import Switches

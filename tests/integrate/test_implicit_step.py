@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bondloop.integrate.structural.matrices as scheme_matrices
 from bondloop.engine.codegen import Runner
-from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.tick import Product
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import NewmarkAverage, trapezoidal

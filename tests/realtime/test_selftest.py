@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bondloop.engine.codegen import compiler
-from bondloop.engine.ir.tunable import Tunable
+from bondloop.engine.ir.tick import Tunable
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, mr_damper_building
 from bondloop.realtime import LoopOptions, LoopProcess, run_realtime

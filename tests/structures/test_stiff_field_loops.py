@@ -9,9 +9,9 @@ import bondloop as bl
 from bondloop.bondgraph import Model
 from bondloop.devices import Bilinear
 from bondloop.engine.codegen import Result, compiler
+from bondloop.engine.ir.causal_order import sizes
 from bondloop.engine.ir.expr import Const, Var
-from bondloop.engine.ir.loop_terms import sizes
-from bondloop.engine.ir.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.engine.ir.matrices import ConstantMatrix, MatrixRow
 from bondloop.engine.ir.newton_iteration import LoopFunctions, newton
 from bondloop.integrate import NewmarkAverage
 from bondloop.rehearsal.run import why_stopped

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bondloop.engine.codegen import Runner
 from bondloop.engine.codegen.toolchain import compiler
-from bondloop.engine.ir.factored import Factored
+from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.tick import Product, revised
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam

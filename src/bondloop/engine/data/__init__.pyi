@@ -7,12 +7,6 @@ from bondloop.engine.data.described import state_unit as state_unit
 from bondloop.engine.data.described import stated_kinds as stated_kinds
 from bondloop.engine.data.described import stated_units as stated_units
 from bondloop.engine.data.described import with_si_unit as with_si_unit
-from bondloop.engine.data.hints import Family as Family
-from bondloop.engine.data.hints import InPython as InPython
-from bondloop.engine.data.hints import alias as alias
-from bondloop.engine.data.hints import hints_of as hints_of
-from bondloop.engine.data.hints import types_of as types_of
-from bondloop.engine.data.hints import wanted as wanted
 from bondloop.engine.data.kinds import ATOMS as ATOMS
 from bondloop.engine.data.kinds import FAMILIES as FAMILIES
 from bondloop.engine.data.kinds import PYTHON as PYTHON
@@ -51,11 +45,17 @@ from bondloop.engine.data.ranges import number as number
 from bondloop.engine.data.ranges import plain_number as plain_number
 from bondloop.engine.data.ranges import si_array as si_array
 from bondloop.engine.data.restoring import FAILED as FAILED
+from bondloop.engine.data.restoring import Family as Family
+from bondloop.engine.data.restoring import InPython as InPython
 from bondloop.engine.data.restoring import Place as Place
 from bondloop.engine.data.restoring import Reader as Reader
+from bondloop.engine.data.restoring import alias as alias
+from bondloop.engine.data.restoring import hints_of as hints_of
 from bondloop.engine.data.restoring import path_of as path_of
 from bondloop.engine.data.restoring import restore as restore
 from bondloop.engine.data.restoring import suiting as suiting
+from bondloop.engine.data.restoring import types_of as types_of
+from bondloop.engine.data.restoring import wanted as wanted
 from bondloop.engine.data.tables import ANY_NUMBER as ANY_NUMBER
 from bondloop.engine.data.tables import Table as Table
 from bondloop.engine.data.tables import any_of as any_of
@@ -65,4 +65,4 @@ from bondloop.engine.data.toml_files import checked_format as checked_format
 from bondloop.engine.data.toml_files import parsed as parsed
 from bondloop.engine.data.toml_files import raise_faults as raise_faults
 from bondloop.engine.data.toml_files import text_of as text_of
-from bondloop.engine.data.toml_writing import toml_text as toml_text
+from bondloop.engine.data.toml_files import toml_text as toml_text

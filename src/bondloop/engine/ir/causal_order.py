@@ -10,13 +10,329 @@ voltages the sources give, and a step can be made as long for each tear as its l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from bondloop.engine.ir.calculus import partials
-from bondloop.engine.ir.expr import Const, Expr, Op, Var, variables
-from bondloop.engine.ir.loop_terms import bent_cause, beyond_tear, with_floor
+from bondloop.engine.ir.expr import FUNCTIONS, Const, Expr, Op, Var, function, select, variables
+from bondloop.engine.ir.matrices import MatrixRow
 from bondloop.engine.ir.statement import Assign, Loop, Statement
-from bondloop.engine.ir.tolerances import NEWTON_ITERATIONS
+from bondloop.engine.ir.tolerances import LAW_FLOOR, NEWTON_ITERATIONS
+
+# Derivatives of expressions, one assignment at a time.
+#
+# A program is differentiated by differentiating each small assignment and chaining the results; no large
+# expression is ever formed. Where a function is not differentiable (``sign``, ``floor``, a comparison) the
+# derivative of the smooth pieces on either side is used.
+
+
+_ONE = Const(1.0)
+_ZERO = Const(0.0)
+
+
+def _rules(op: Op) -> list[Expr]:  # noqa: PLR0911 - one case per operation
+    """Partial derivatives of an operation with respect to each of its operands."""
+    name, args = op.name, op.args
+    if name == "add":
+        return [_ONE] * len(args)
+    if name == "neg":
+        return [Const(-1.0)]
+    if name == "mul":
+        return [args[1], args[0]]
+    if name == "div":
+        return [1 / args[1], -(op / args[1])]
+    if name == "pow":
+        base, exponent = args
+        d_base = exponent * base ** (exponent - 1)
+        d_exponent = _ZERO if isinstance(exponent, Const) else op * function("log", base)
+        return [d_base, d_exponent]
+    if name == "select":
+        return [_ZERO, select(args[0], 1, 0), select(args[0], 0, 1)]
+    if name in _UNARY:
+        return [_UNARY[name](args[0], op)]
+    if name in ("fmin", "fmax"):
+        first = args[0] <= args[1] if name == "fmin" else args[0] >= args[1]
+        return [select(first, 1, 0), select(first, 0, 1)]
+    if name == "atan2":
+        y, x = args
+        r2 = y * y + x * x
+        return [x / r2, -y / r2]
+    return [_ZERO] * len(args)  # comparisons, logic: constant almost everywhere
+
+
+_UNARY: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "sin": lambda x, _f: function("cos", x),
+    "cos": lambda x, _f: -function("sin", x),
+    "tan": lambda _x, f: 1 + f * f,
+    "asin": lambda x, _f: 1 / function("sqrt", 1 - x * x),
+    "acos": lambda x, _f: -1 / function("sqrt", 1 - x * x),
+    "atan": lambda x, _f: 1 / (1 + x * x),
+    "sinh": lambda x, _f: function("cosh", x),
+    "cosh": lambda x, _f: function("sinh", x),
+    "asinh": lambda x, _f: 1 / function("sqrt", 1 + x * x),
+    "atanh": lambda x, _f: 1 / (1 - x * x),
+    "tanh": lambda _x, f: 1 - f * f,
+    "exp": lambda _x, f: f,
+    "log": lambda x, _f: 1 / x,
+    "sqrt": lambda _x, f: 0.5 / f,
+    "cbrt": lambda _x, f: 1 / (3 * f * f),
+    "fabs": lambda x, _f: function("sign", x),
+    "floor": lambda _x, _f: _ZERO,
+    "sign": lambda _x, _f: _ZERO,
+}
+
+
+def partials(expr: Expr) -> dict[Var, Expr]:
+    """Partial derivatives of an expression with respect to each variable in it.
+
+    >>> x, k = Var("x"), Var("k")
+    >>> {v.name: str(d) for v, d in partials(k * x**2).items()}
+    {'k': 'x**2', 'x': 'k*(2*x)'}
+    """
+    if isinstance(expr, Var):
+        return {expr: _ONE}
+    if isinstance(expr, Const):
+        return {}
+    assert isinstance(expr, Op)
+    expr = expr.written_out()
+    if not isinstance(expr, Op):
+        return partials(expr)
+    result: dict[Var, Expr] = {}
+    for arg, outer in zip(expr.args, _rules(expr), strict=True):
+        if outer is _ZERO or (isinstance(outer, Const) and outer.value == 0.0):
+            continue
+        if isinstance(arg, Var):
+            result[arg] = result[arg] + outer if arg in result else outer
+        elif isinstance(arg, Op):
+            for var, inner in partials(arg).items():
+                term = outer * inner
+                result[var] = result[var] + term if var in result else term
+    return result
+
+
+def derivative(expr: Expr, var: Var) -> Expr:
+    """Partial derivative with respect to one variable.
+
+    >>> x = Var("x")
+    >>> print(derivative(-x + x**3, x))
+    -1 + 3*x**2
+    """
+    return partials(expr).get(var, _ZERO)
+
+
+def tangent(expr: Expr, seeds: dict[Var, Expr]) -> Expr:
+    """Directional derivative: the sum of partials times the tangents of the variables.
+
+    ``seeds`` holds the tangent of every variable that has one; the others are constant.
+    """
+    if isinstance(expr, Op) and expr.name == "row":  # the rate of a product is the product with the rates
+        args = tuple(tangent(a, seeds) for a in expr.args)
+        return expr.with_args(args) if any(a is not _ZERO for a in args) else _ZERO
+    total: Expr = _ZERO
+    for var, d in partials(expr).items():
+        if var in seeds:
+            total = total + d * seeds[var]
+    return total
+
+
+# What Newton's method needs to know of a loop besides its equations: laws of one tear, sizes of terms.
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A law that is not linear, of a single tear.
+
+    Attributes
+    ----------
+    tear
+        The number of the tear.
+    law, slope
+        Its formula, and the derivative by the tear.
+    """
+
+    tear: int
+    law: Expr
+    slope: Expr
+
+
+def bent_cause(expr: Expr, inside: Mapping[Var, object]) -> Var | None:
+    """Return the only variable of a loop that an expression depends on, if it is not linear in it."""
+    causes = {v for v in variables(expr) if v in inside}
+    if len(causes) != 1:
+        return None
+    (cause,) = causes
+    slope = partials(expr).get(cause)
+    return cause if slope is not None and cause in variables(slope) else None
+
+
+def beyond_tear(definition: Expr, tear: Var) -> Expr | None:
+    """Return g of a definition ``tear + g``, which asks for g = 0; None where it has another form.
+
+    The two have units of their own: where g is 1e-12 newtons and the tear a metre per second, little would be
+    left of g in their sum.
+
+    >>> x, effort = Var("x"), Var("effort")
+    >>> print(beyond_tear(x + (effort - x**3), x))
+    effort - x**3
+    """
+    if not (isinstance(definition, Op) and definition.name == "add" and definition.args[0] is tear):
+        return None
+    rest = definition.args[1:]
+    return rest[0] if len(rest) == 1 else Op("add", rest)
+
+
+def implicit(loop: Loop) -> list[Expr | None]:
+    """Return what each definition adds to its tear, where it is of that form.
+
+    A linear loop of more than a law is solved as it stands: its pivots are judged beside the one of I - J.
+    """
+    if loop.linear and (loop.body or len(loop.tears) > 1):
+        return [None] * len(loop.tears)
+    return [beyond_tear(d, t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+
+
+def curves(loop: Loop) -> list[Curve]:
+    """Return the laws of single tears in a loop."""
+    numbers = {t: i for i, t in enumerate(loop.tears)}
+    inside = dict.fromkeys([*loop.tears, *(a.target for a in loop.body)])
+    laws = []
+    ends = [d if g is None else g for d, g in zip(loop.definitions, implicit(loop), strict=True)]
+    for expr in (*(a.expr for a in loop.body), *ends):
+        cause = bent_cause(expr, inside)
+        if cause is not None and cause in numbers:
+            laws.append(Curve(numbers[cause], expr, partials(expr)[cause]))
+    return laws
+
+
+def with_floor(slope: Expr, cause: Var) -> Expr:
+    """Return the slope of a law, no flatter than a small part of what it is at zero, where that exists."""
+    if not _defined_at_zero(slope, cause):
+        return slope
+    return slope + Const(LAW_FLOOR) * at_zero(slope, cause)
+
+
+def at_zero(expr: Expr, cause: Var) -> Expr:
+    """Return what an expression is where a variable is zero, as short as that makes it."""
+    if expr is cause:
+        return Const(0.0)
+    if not isinstance(expr, Op):
+        return expr
+    args = [at_zero(a, cause) for a in expr.args]
+    if expr.name == "add":
+        return sum(args[1:], start=args[0])
+    if expr.name == "neg":
+        return -args[0]
+    if expr.name == "mul":
+        return args[0] * args[1]
+    if expr.name == "div":
+        return args[0] / args[1]
+    if expr.name in FUNCTIONS:
+        return function(expr.name, *args)
+    return Op(expr.name, tuple(args))
+
+
+def _defined_at_zero(expr: Expr, cause: Var) -> bool:
+    """Whether nothing in an expression can fail because a variable is zero."""
+    if not isinstance(expr, Op):
+        return True
+    risky = {"div": expr.args[1:], "pow": expr.args, "sqrt": expr.args, "log": expr.args}.get(expr.name, ())
+    if any(cause in variables(a) for a in risky):
+        return False
+    return all(_defined_at_zero(a, cause) for a in expr.args)
+
+
+def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
+    """Return the sizes of the terms of each residual before they cancel: what its rounding is relative to.
+
+    The assignments come first: what is needed of the body, and sizes of its variables.
+    """
+    size_of: dict[Var, Expr] = {}
+    every = []
+    for a in loop.body:
+        target = Var(f"size of {a.target.name}")
+        every += [a, Assign(target, _size(a.expr, size_of))]
+        size_of[a.target] = target
+    totals = []
+    for d, t, g in zip(loop.definitions, loop.tears, implicit(loop), strict=True):
+        totals.append(_size(d, size_of) + abs(t) if g is None else _size(g, size_of))
+    needed = {v for total in totals for v in variables(total)}
+    assigns: list[Assign] = []
+    for assign in reversed(every):
+        if assign.target in needed:
+            needed.update(variables(assign.expr))
+            assigns.append(assign)
+    return assigns[::-1], totals
+
+
+def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:
+    if isinstance(expr, Var):
+        known = size_of.get(expr)
+        return abs(expr) if known is None else known
+    if isinstance(expr, MatrixRow):  # the forces of a stiff field are small differences of large terms
+        terms = tuple(Const(abs(x)) * _size(a, size_of) for a, x in expr.entries())
+        return Op("add", terms) if len(terms) > 1 else [*terms, Const(0.0)][0]
+    if isinstance(expr, Op):
+        args: Sequence[Expr] = expr.args
+        if expr.name in ("add", "neg"):
+            terms = tuple(_size(a, size_of) for a in args)
+            return Op("add", terms) if len(terms) > 1 else terms[0]
+        if expr.name == "mul":
+            return _size(args[0], size_of) * _size(args[1], size_of)
+        if expr.name == "div":
+            return _size(args[0], size_of) / abs(args[1])
+        if expr.name == "exp":  # its relative error is the absolute one of what it takes
+            return expr * (Const(1.0) + _size(args[0], size_of))
+    return abs(expr)
+
+
+@dataclass(frozen=True)
+class LoopTerms:
+    """What Newton's method needs of a loop, as expressions.
+
+    Attributes
+    ----------
+    residuals, matrix
+        What must vanish, and I - J.
+    sizes
+        Assignments, and the sizes of the residuals' terms.
+    curves
+        The laws of single tears.
+    """
+
+    residuals: list[Expr]
+    matrix: list[list[Expr]]
+    sizes: tuple[list[Assign], list[Expr]]
+    curves: list[Curve]
+
+    @staticmethod
+    def of(loop: Loop) -> LoopTerms:
+        """Return those of a loop."""
+        return LoopTerms(residuals(loop), matrix(loop), sizes(loop), curves(loop))
+
+
+def residuals(loop: Loop) -> list[Expr]:
+    """Return what each definition gives, less its tear."""
+    rows = zip(loop.definitions, loop.tears, implicit(loop), strict=True)
+    return [d - t if g is None else g for d, t, g in rows]
+
+
+def matrix(loop: Loop) -> list[list[Expr]]:
+    """Return I - J, row by row: the slopes of the residuals, with the other sign."""
+    rows = []
+    for i, (entries, g) in enumerate(zip(loop.jacobian, implicit(loop), strict=True)):
+        row = [Const(1.0 if i == j else 0.0) - entry for j, entry in enumerate(entries)]
+        if g is not None:
+            row[i] = -_without_one(entries[i])
+        rows.append(row)
+    return rows
+
+
+def _without_one(slope: Expr) -> Expr:
+    """Return g' of the slope 1 + g' of a definition ``tear + g``, which the schedule writes so."""
+    if isinstance(slope, Op) and slope.name == "add" and len(slope.args) == 2:
+        one, rest = slope.args
+        if isinstance(one, Const) and one.value == 1.0:
+            return rest
+    return slope - Const(1.0)
 
 
 class _Vector:

@@ -1,7 +1,7 @@
 """Expressions: the right-hand sides of a program's assignments.
 
 An expression is a variable, a constant, or an operation on expressions. It is a plain value: it can be
-evaluated, differentiated (:mod:`bondloop.engine.ir.calculus`), shown with SymPy
+evaluated, differentiated (:mod:`bondloop.engine.ir.causal_order`), shown with SymPy
 (:mod:`bondloop.engine.passes.sympy_bridge`) and written as Python or C. All values are double precision
 numbers; comparisons give 1.0 or 0.0. Operands are kept in the order in which they were written, so that
 every reading of an expression sums in the same order.
@@ -187,7 +187,7 @@ class Op(Expr):
 
     Names: ``add`` (any number of operands, summed left to right), ``neg``, ``mul``, ``div``, ``pow``, the
     functions of :data:`FUNCTIONS`, the comparisons ``lt le gt ge eq ne``, ``and or not``, ``select``, and
-    ``row``: a :class:`~bondloop.engine.ir.matrix_rows.MatrixRow`.
+    ``row``: a :class:`~bondloop.engine.ir.matrices.MatrixRow`.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from bondloop.engine.ir.expr import Expr, Var, substitute
-from bondloop.engine.ir.matrix_rows import MatrixRow
+from bondloop.engine.ir.matrices import MatrixRow
 
 PATHS = {"paths": True}
 """Metadata of a field whose texts are paths of the model, so that they change where the model is renamed."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bondloop.display import brief
 from bondloop.engine.data import number, si_array
-from bondloop.engine.ir.factored import SingularError, factorised
+from bondloop.engine.ir.matrices import SingularError, factorised
 from bondloop.errors import InputError, SolveError, unknown_name
 
 if TYPE_CHECKING:

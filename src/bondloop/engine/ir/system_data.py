@@ -17,7 +17,7 @@ from bondloop.engine.data import checked_values, number
 from bondloop.engine.ir.causal_order import schedule
 from bondloop.engine.ir.evaluation import evaluator
 from bondloop.engine.ir.expr import Const, Expr, Op, Var, variables
-from bondloop.engine.ir.matrix_rows import MatrixRow, VectorNumbers
+from bondloop.engine.ir.matrices import MatrixRow, VectorNumbers
 from bondloop.engine.ir.quantity import Quantity, quantity_of
 from bondloop.engine.ir.renaming import PATHS
 from bondloop.engine.ir.statespace import named_index, named_vector

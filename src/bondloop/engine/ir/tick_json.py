@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, Union, get_args, get_origin, g
 
 from bondloop.engine.data import Range
 from bondloop.engine.ir.expr import ARGUMENTS, COMPARISONS, FUNCTIONS, Const, Expr, Op, Var
-from bondloop.engine.ir.factored import Factored, SingularError
+from bondloop.engine.ir.matrices import Factored, SingularError
 from bondloop.engine.ir.quantity import KINDS, Meaning, Quantity
 from bondloop.engine.ir.tick import NOT_IN_FILES, Product, Tick
 from bondloop.errors import InputError, ModelError, unknown_name

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.engine.analysis.simulation.inputs import Inputs, as_signal, rate_signal, with_rates
-from bondloop.engine.analysis.simulation.state_sizes import StateSizes, first_sizes
-from bondloop.engine.analysis.simulation.stepping import Stepping
+from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Trajectory
 from bondloop.engine.data import instant, number
 from bondloop.engine.ir import STIFF_STEPS

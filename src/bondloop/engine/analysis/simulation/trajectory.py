@@ -14,7 +14,7 @@ from bondloop.errors import SolveError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.engine.analysis.simulation.switching_functions import Key, ModeFunctions
+    from bondloop.engine.analysis.simulation.settling import Key, ModeFunctions
     from bondloop.engine.ir import Expr, Memory, SystemData
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.analysis.spectrum.collection import collection_paused
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, response, written_out
-from bondloop.engine.analysis.spectrum.paths import within
 from bondloop.engine.analysis.spectrum.slope_rows import Tangents
 from bondloop.engine.analysis.spectrum.spectrum import Spectrum, spectrum
 from bondloop.engine.analysis.spectrum.walk import Point, Walk
@@ -29,6 +29,46 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum.delayed_step import Matrix
     from bondloop.engine.analysis.spectrum.slopes import Bend
     from bondloop.engine.ir import Expr, Tick, Var
+
+# Paths: to which part of a test or model a variable belongs.
+
+
+@lru_cache(maxsize=50_000)  # a check asks the same of some hundred states at every point of a run
+def within(path: str, *parts: str) -> bool:
+    """Whether a path is that of a part, or of something inside it.
+
+    What a variable *is* does not follow from its path; that is carried along with it
+    (:mod:`bondloop.engine.ir.quantity`). Where it is, does.
+
+    >>> within("rig.specimen.m3.v.flow", "rig"), within("command[0].held", "rig", "command")
+    (True, True)
+    >>> within("rigid.mass", "rig")
+    False
+    """
+    return any(path == part or path.startswith((f"{part}.", f"{part}[")) for part in parts)
+
+
+# Python's collector of cyclic garbage, paused while a large program is written.
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pause the collector; also a decorator.
+
+    Expressions hold no cycles, so the collector finds nothing among them, but it goes through all of them
+    each time that their number has grown by a quarter: 3 of 5 s for the Runge-Kutta step of 30,000 states.
+
+    >>> with collection_paused():
+    ...     gc.isenabled()
+    False
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @dataclass(frozen=True)
