@@ -7,7 +7,7 @@ from scipy import sparse
 import bondloop.structures.factor as factor_module
 from bondloop.structures import Beam, Structure, modes
 from bondloop.structures.factor import factor
-from bondloop.structures.reduction import craig_bampton, modal
+from bondloop.structures.reduction import craig_bampton, modal_reduction
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def beam():
 
 def test_modes_and_their_static_correction_factor_once(beam, factored):
     modes(beam, 4)
-    modal(beam, 6, interface=["tip.uy"])
+    modal_reduction(beam, 6, interface=["tip.uy"])
     assert factored == [(400, 400)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bondloop.errors import InputError, SolveError
 from bondloop.structures import Beam, Matrices, Structure, frequency_response, modal_system, modes
-from bondloop.structures.reduction import craig_bampton, guyan, modal
+from bondloop.structures.reduction import craig_bampton, guyan, modal_reduction
 
 TIP, MIDDLE = "tip.uy", "root-tip.10.uy"
 
@@ -65,8 +65,8 @@ def test_craig_bampton_with_all_modes_is_the_full_model(cantilever):
     "reduce",
     [
         lambda m, n: craig_bampton(m, [TIP], n),
-        lambda m, n: modal(m, n, interface=[TIP]),
-        lambda m, n: modal(m, n, static_correction=False),
+        lambda m, n: modal_reduction(m, n, interface=[TIP]),
+        lambda m, n: modal_reduction(m, n, static_correction=False),
     ],
 )
 def test_error_falls_with_the_number_of_modes(cantilever, reduce):
@@ -77,15 +77,15 @@ def test_error_falls_with_the_number_of_modes(cantilever, reduce):
 
 
 def test_static_correction_is_exact_statically_and_keeps_the_modes_apart(cantilever):
-    small = modal(cantilever, 3, interface=[TIP, MIDDLE])
+    small = modal_reduction(cantilever, 3, interface=[TIP, MIDDLE])
     assert static(cantilever, small, [TIP, MIDDLE], [TIP, MIDDLE]) < 1e-9
-    assert static(cantilever, modal(cantilever, 3, static_correction=False), TIP, TIP) > 1e-4
+    assert static(cantilever, modal_reduction(cantilever, 3, static_correction=False), TIP, TIP) > 1e-4
     np.testing.assert_allclose(small.matrices.M.toarray(), np.eye(5), atol=1e-7)
     K = small.matrices.K.toarray()
     assert np.abs(K - np.diag(np.diag(K))).max() < 1e-7 * K.max()
     np.testing.assert_allclose(small.modes(3).omega, modes(cantilever, 3).omega, rtol=1e-8)
     better = small.error((0, 10), TIP, TIP)
-    plain = modal(cantilever, 3, static_correction=False).error((0, 10), TIP, TIP)
+    plain = modal_reduction(cantilever, 3, static_correction=False).error((0, 10), TIP, TIP)
     assert better.rms < 0.05 * plain.rms
 
 
@@ -93,11 +93,11 @@ def test_static_correction_of_a_body_that_is_free():
     n = 12
     K = np.diag([1.0, *[2.0] * (n - 2), 1.0]) - np.eye(n, k=1) - np.eye(n, k=-1)
     free = Matrices(np.eye(n), 0.01 * K, K, tuple(f"m{i}.ux" for i in range(n)))
-    small = modal(free, 4, interface=["m0.ux"])
+    small = modal_reduction(free, 4, interface=["m0.ux"])
     w = [1e-3]
     full = frequency_response(free, "m0.ux", "m0.ux", w)
     assert np.abs(small.frequency_response("m0.ux", "m0.ux", w) / full - 1).max() < 1e-9
-    elastic = np.abs(modal(free, 4, static_correction=False).frequency_response("m0.ux", "m0.ux", w) - full)
+    elastic = np.abs(modal_reduction(free, 4, static_correction=False).frequency_response("m0.ux", "m0.ux", w) - full)
     assert elastic.max() > 1e-2
 
 
@@ -111,7 +111,7 @@ def test_report_in_words(cantilever):
 
 def test_reduced_models_become_modal_systems(cantilever):
     w = np.linspace(1, 60, 40)
-    for small in (modal(cantilever, 4, interface=[TIP]), craig_bampton(cantilever, [TIP], 6)):
+    for small in (modal_reduction(cantilever, 4, interface=[TIP]), craig_bampton(cantilever, [TIP], 6)):
         system = modal_system(small, [TIP], [TIP, MIDDLE])
         expected = small.frequency_response([TIP], [TIP, MIDDLE], w)
         np.testing.assert_allclose(system.frequency_response(w), expected, atol=1e-9 * np.abs(expected).max())
@@ -157,7 +157,7 @@ def test_modal_system_says_when_damping_couples_modes():
 
 def test_what_is_refused(cantilever):
     with pytest.raises(InputError, match="interface"):
-        modal(cantilever, 3)
+        modal_reduction(cantilever, 3)
     with pytest.raises(InputError, match="degree of freedom"):
         guyan(cantilever, ["tip.ux"])
     with pytest.raises(InputError, match="one or more different"):

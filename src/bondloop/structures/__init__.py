@@ -43,6 +43,7 @@ __all__ = [
     "matrices_from_structure",
     "member_coordinates",
     "modal_form",
+    "modal_reduction",
     "modal_system",
     "modes",
     "motion_of",
@@ -50,7 +51,7 @@ __all__ = [
     "pushover",
     "read_matrices",
     "read_opensees",
-    "reduction",
+
     "static",
     "strokes",
     "structure_from_tables",

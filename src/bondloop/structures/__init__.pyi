@@ -54,6 +54,7 @@ from bondloop.structures.reduction.coordinates import motion_of as motion_of
 from bondloop.structures.reduction.coordinates import strokes as strokes
 from bondloop.structures.reduction.craig_bampton_reduction import craig_bampton as craig_bampton
 from bondloop.structures.reduction.guyan_reduction import guyan as guyan
+from bondloop.structures.reduction.modal_truncation import modal_reduction as modal_reduction
 from bondloop.structures.statics.pushover_analysis import Pushover as Pushover
 from bondloop.structures.statics.pushover_analysis import Yielding as Yielding
 from bondloop.structures.statics.pushover_analysis import pushover as pushover

@@ -110,7 +110,7 @@ def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer
         one = transfer_system(given, prefix)
         return CoupledTransfer(one.system, (one.command,), (one.load,), (one.velocity,))
     if isinstance(given, Model):
-        return _from_model(given, prefix)
+        return _coupled_model(given, prefix)
     system = prefixed(as_system(given), prefix)
     if len(system.inputs) != 2 * n:
         raise InputError(
@@ -121,7 +121,7 @@ def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer
     return CoupledTransfer(system, tuple(inputs[:n]), tuple(inputs[n:]), tuple(system.output_exprs.values()))
 
 
-def _from_model(model: Model, prefix: str) -> CoupledTransfer:
+def _coupled_model(model: Model, prefix: str) -> CoupledTransfer:
     ports = out_ports(model)
     alone = model.copy()
     alone.load = [SS("effort") for _ in ports]

@@ -8,4 +8,4 @@ from bondloop.structures.reduction.coordinates import stroke_rows as stroke_rows
 from bondloop.structures.reduction.coordinates import strokes as strokes
 from bondloop.structures.reduction.craig_bampton_reduction import craig_bampton as craig_bampton
 from bondloop.structures.reduction.guyan_reduction import guyan as guyan
-from bondloop.structures.reduction.modal_reduction import modal as modal
+from bondloop.structures.reduction.modal_truncation import modal_reduction as modal_reduction

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
 
 
-def modal(
+def modal_reduction(
     matrices: Matrices,
     count: int,
     static_correction: bool = True,
@@ -51,7 +51,7 @@ def modal(
     --------
     >>> from bondloop.structures.matrices import Matrices
     >>> chain = Matrices(np.eye(2), None, [[2.0, -1.0], [-1.0, 1.0]], ("a.ux", "b.ux"))
-    >>> small = modal(chain, 1, interface=["b.ux"])
+    >>> small = modal_reduction(chain, 1, interface=["b.ux"])
     >>> float(small.frequency_response("b.ux", "b.ux", [0.0])[0, 0, 0].real.round(9))
     2.0
     """
