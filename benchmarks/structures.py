@@ -29,13 +29,13 @@ from bondloop.structures import (
     Matrices,
     Modes,
     Structure,
+    craig_bampton,
     field_form,
     modal_system,
     modes,
     network_form,
     time_history,
 )
-from bondloop.structures.reduction import craig_bampton
 
 SECTION = {"E": 210e9, "A": 1e-3, "I": 1e-7, "rho": 7850.0}
 COLUMN = {"E": 30e9, "G": 12.5e9, "A": 0.16, "Iy": 2.1e-3, "Iz": 2.1e-3, "J": 3.6e-3, "rho": 2500.0}

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bondloop.integrate.structural.matrices as scheme_matrices
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.tick import Product
 from bondloop.hybrid.simulation import Simulation
-from bondloop.integrate import NewmarkAverage, trapezoidal
+from bondloop.integrate import NewmarkAverage
+from bondloop.integrate import newmark as trapezoidal
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,
@@ -22,6 +22,7 @@ from bondloop.integrate.structural import (
     Rosenbrock,
     simulate_structure,
 )
+from bondloop.integrate.structural import base as scheme_matrices
 from bondloop.structures import Frame2D, Matrices, Structure, field_form, time_history
 
 SECTION = {"E": 210e9, "A": 1e-2, "I": 1e-5, "rho": 7850.0}

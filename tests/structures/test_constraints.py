@@ -8,7 +8,7 @@ from scipy.linalg import eigh, null_space
 
 from bondloop.errors import InputError
 from bondloop.structures import Bar, Frame2D, Frame3D, PointMass, Spring, Structure
-from bondloop.structures.constraints import eliminate
+from bondloop.structures.dofs import eliminate
 
 STEEL = {"E": 210e9, "A": 1e-3, "rho": 7850.0}
 

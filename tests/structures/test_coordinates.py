@@ -32,7 +32,7 @@ from bondloop.structures import (
     strokes,
     time_history,
 )
-from bondloop.structures.constraints import Constraint, checked_constraint
+from bondloop.structures.dofs import Constraint, checked_constraint
 from bondloop.substructure import loading_block
 
 STEEL = {"E": 210e9, "A": 8e-3, "I": 6e-5, "rho": 7850.0}

@@ -5,9 +5,8 @@ import pytest
 from scipy import sparse
 
 import bondloop.structures.factor as factor_module
-from bondloop.structures import Beam, Structure, modes
+from bondloop.structures import Beam, Structure, craig_bampton, modal_reduction, modes
 from bondloop.structures.factor import factor
-from bondloop.structures.reduction import craig_bampton, modal_reduction
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from scipy import io, sparse
 
 from bondloop.errors import InputError
-from bondloop.structures.readers.matrix_market import read_matrix_market
+from bondloop.structures.readers.matrix_files import read_matrix_market
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError, SolveError
-from bondloop.structures import Beam, Matrices, Structure, frequency_response, modal_system, modes
-from bondloop.structures.reduction import craig_bampton, guyan, modal_reduction
+from bondloop.structures import (
+    Beam,
+    Matrices,
+    Structure,
+    craig_bampton,
+    frequency_response,
+    guyan,
+    modal_reduction,
+    modal_system,
+    modes,
+)
 
 TIP, MIDDLE = "tip.uy", "root-tip.10.uy"
 
@@ -97,7 +106,9 @@ def test_static_correction_of_a_body_that_is_free():
     w = [1e-3]
     full = frequency_response(free, "m0.ux", "m0.ux", w)
     assert np.abs(small.frequency_response("m0.ux", "m0.ux", w) / full - 1).max() < 1e-9
-    elastic = np.abs(modal_reduction(free, 4, static_correction=False).frequency_response("m0.ux", "m0.ux", w) - full)
+    elastic = np.abs(
+        modal_reduction(free, 4, static_correction=False).frequency_response("m0.ux", "m0.ux", w) - full
+    )
     assert elastic.max() > 1e-2
 
 

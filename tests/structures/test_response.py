@@ -10,7 +10,7 @@ from bondloop.errors import InputError, SolveError
 from bondloop.results import GroundMotion
 from bondloop.signals import Sine
 from bondloop.structures import Beam, Matrices, Structure, frequency_response, modes, time_history
-from bondloop.structures.dynamics.modal_step import mode_step
+from bondloop.structures.analysis.dynamics import mode_step
 
 
 def random_model(n, seed, damped=True, free=False):

@@ -10,7 +10,7 @@ from bondloop.devices import Bilinear, BoucWen, Multilinear
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.tick import Product
 from bondloop.integrate import NewmarkAverage
-from bondloop.integrate.trapezoidal import local_laws
+from bondloop.integrate.newmark import local_laws
 from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, attach, field_form, static
 
 STEPS, RATE = 120, 100

@@ -12,8 +12,7 @@ from bondloop.engine.data import InPython, alias
 from bondloop.errors import BondloopError, InputError
 from bondloop.results.motions import GroundMotion
 from bondloop.signals import Signal
-from bondloop.structures.elements import DOFS
-from bondloop.structures.forms import StructureModel, acceleration_loads, footing_of_model
+from bondloop.structures import DOFS, StructureModel, acceleration_loads, footing_of_model
 from bondloop.substructure import GroundFrame, ground_input
 from bondloop.units import is_of_kind
 

@@ -12,8 +12,7 @@ from bondloop.engine.data import origin_of
 from bondloop.engine.ir import Const, Expr, Update, Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.integrate import SubStep
-from bondloop.structures import footing_of
-from bondloop.structures.elements import DOFS
+from bondloop.structures import DOFS, footing_of
 from bondloop.substructure import GroundFrame, ground_input
 
 if TYPE_CHECKING:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.engine.ir import Const, Expr, Var, tangent, variables
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.structures import Readings, matching, structure_data
-from bondloop.structures.elements import DOFS
-from bondloop.structures.forms import StructureModel
+from bondloop.structures import DOFS, Readings, StructureModel, matching, structure_data
 from bondloop.substructure import ground_input
 
 if TYPE_CHECKING:

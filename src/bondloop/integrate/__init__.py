@@ -1,4 +1,4 @@
-"""Time-stepping schemes, one per file."""
+"""Time-stepping schemes."""
 
 from __future__ import annotations
 

@@ -3,11 +3,11 @@ from bondloop.integrate.base import Discretised as Discretised
 from bondloop.integrate.base import InputsAt as InputsAt
 from bondloop.integrate.base import Integrator as Integrator
 from bondloop.integrate.base import worked_in as worked_in
-from bondloop.integrate.euler import ForwardEuler as ForwardEuler
 from bondloop.integrate.exact import Exact as Exact
-from bondloop.integrate.modal import Modal as Modal
+from bondloop.integrate.exact import Modal as Modal
 from bondloop.integrate.newmark import NewmarkAverage as NewmarkAverage
-from bondloop.integrate.rk4 import RK4 as RK4
+from bondloop.integrate.runge_kutta import RK4 as RK4
+from bondloop.integrate.runge_kutta import ForwardEuler as ForwardEuler
 from bondloop.integrate.stepped_fmu import write_stepped_fmu as write_stepped_fmu
 from bondloop.integrate.substep import Coupling as Coupling
 from bondloop.integrate.substep import SubStep as SubStep

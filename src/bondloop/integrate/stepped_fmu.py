@@ -11,7 +11,7 @@ from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import Channel, Expr, Tick, Var, identifier, substitute
 from bondloop.errors import InputError
 from bondloop.fmu import write_tick_fmu
-from bondloop.integrate.rk4 import RK4
+from bondloop.integrate.runge_kutta import RK4
 
 if TYPE_CHECKING:
     from bondloop.engine import System

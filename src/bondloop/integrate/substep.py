@@ -14,8 +14,15 @@ import numpy as np
 from bondloop.engine.data import Parameter
 from bondloop.engine.ir import Assign, Const, Expr, Repeat, Step, Update, Var
 from bondloop.errors import InputError
-from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination, solved
-from bondloop.integrate.structural.matrices import Inverse
+from bondloop.integrate.structural.base import (
+    Inverse,
+    Motion,
+    Restoring,
+    Scheme,
+    Stepped,
+    combination,
+    solved,
+)
 from bondloop.integrate.tolerances import LARGE_CONDITION
 
 if TYPE_CHECKING:

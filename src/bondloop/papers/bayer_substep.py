@@ -295,7 +295,7 @@ def table_2() -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     >>> frequencies.round(2).tolist(), ratios.round(2).tolist()
     ([8.55, 22.42], [1.9, 2.34])
     """
-    from bondloop.structures.dynamics import modes
+    from bondloop.structures import modes
 
     alpha, beta = RAYLEIGH
     found = {}

@@ -69,8 +69,7 @@ class Suspension(Model):
 
 def matrices() -> Matrices:
     """Return M, C, K of the beam alone, degrees of freedom in the order of figure 7 (b)."""
-    from bondloop.structures import Structure
-    from bondloop.structures.elements import Beam
+    from bondloop.structures import Beam, Structure
 
     s = Structure("beam")
     for i in range(4):
@@ -106,7 +105,7 @@ def model(form: str = "network") -> Model:
     form
         ``network`` (24 states) or ``field`` (14 states).
     """
-    from bondloop.structures.forms import field_form, network_form
+    from bondloop.structures import field_form, network_form
 
     forms = {"network": network_form, "field": field_form}
     if form not in forms:

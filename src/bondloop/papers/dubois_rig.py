@@ -175,8 +175,7 @@ STANDARD = Bench()
 def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> Model:
     """Return the complete system: two modes (eqs. 12-14) bonded to the damper."""
     from bondloop.bondgraph import Model, bond
-    from bondloop.structures.dynamics import modes
-    from bondloop.structures.forms import modal_form
+    from bondloop.structures import modal_form, modes
 
     whole = Model("dubois_damper")
     shapes = modes(STRUCTURE.matrices(), 2)

@@ -36,7 +36,7 @@ from bondloop.devices import Imposed, OdeSpecimen
 from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.silva_benchmark import lag, peak_share, rms_share
-from bondloop.structures.forms import StructureModel
+from bondloop.structures import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

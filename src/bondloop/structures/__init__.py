@@ -51,7 +51,6 @@ __all__ = [
     "pushover",
     "read_matrices",
     "read_opensees",
-
     "static",
     "strokes",
     "structure_from_tables",

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.checks import raise_faults
-from bondloop.structures.constraints import PLANES, RigidFloor, eliminate, floor_rows
+from bondloop.structures.dofs import PLANES, RigidFloor, eliminate, floor_rows
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
 from bondloop.structures.ground import rigid_motion
 from bondloop.structures.tolerances import ELEMENTS_AT_ONCE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.constraints import RigidFloor
+from bondloop.structures.dofs import RigidFloor
 from bondloop.structures.elements.base import DOFS, Array, Member
 from bondloop.structures.factor import factor
 from bondloop.structures.tolerances import NULL_STIFFNESS, OUT_OF_PLANE

@@ -13,12 +13,11 @@ import numpy as np
 
 from bondloop.engine.data import Described, Parameter, number
 from bondloop.errors import InputError
+from bondloop.structures.analysis.modal_analysis import modes
 from bondloop.structures.assembly import element_blocks, summed
-from bondloop.structures.dynamics.modal_analysis import modes
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import chosen
-from bondloop.structures.matrices import Matrices
-from bondloop.structures.modal_damping import damping_product
+from bondloop.structures.matrices import Matrices, damping_product
 from bondloop.structures.tolerances import FULL_DAMPING, SMALL_DAMPING
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from bondloop.structures.tolerances import DESCRIBED_SUPPORTS
 if TYPE_CHECKING:
     from scipy import sparse
 
+    from bondloop.structures.analysis.modal_analysis import Modes
     from bondloop.structures.assembly import Assembly
-    from bondloop.structures.dynamics.modal_analysis import Modes
     from bondloop.structures.matrices import Matrices, Sparse
 
     Columns: TypeAlias = sparse.csc_array[np.float64]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.elements.bar import Bar
+from bondloop.structures.elements.bars_and_springs import Bar
 from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axes
-from bondloop.structures.elements.frame_2d import Frame2D
-from bondloop.structures.elements.frame_3d import Frame3D
+from bondloop.structures.elements.plane_beams import Frame2D
+from bondloop.structures.elements.space_beams import Frame3D
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

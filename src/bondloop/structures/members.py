@@ -16,12 +16,10 @@ import numpy as np
 from bondloop.engine.ir import Quantity
 from bondloop.structures.assembly import element_blocks
 from bondloop.structures.dofs import ROTATIONS
-from bondloop.structures.elements.bar import Bar
+from bondloop.structures.elements.bars_and_springs import Bar, Dashpot, Link
 from bondloop.structures.elements.base import Member, plane_axes, space_axes
-from bondloop.structures.elements.beam import PlaneBending
-from bondloop.structures.elements.beam_3d import SpaceBending
-from bondloop.structures.elements.dashpot import Dashpot
-from bondloop.structures.elements.spring import Link
+from bondloop.structures.elements.plane_beams import PlaneBending
+from bondloop.structures.elements.space_beams import SpaceBending
 from bondloop.structures.tolerances import INSTANTS_AT_ONCE
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError, SolveError
 from bondloop.structures.assembly import element_parts, summed_entries
-from bondloop.structures.elements.bar import Bar, rod_stiffness
+from bondloop.structures.elements.bars_and_springs import Bar, rod_stiffness
 from bondloop.structures.elements.base import (
     DOFS,
     Member,
@@ -21,10 +21,14 @@ from bondloop.structures.elements.base import (
     rotate,
     space_axes,
 )
-from bondloop.structures.elements.beam import BENDING, PlaneBending, bending_stiffness, shear_ratio
-from bondloop.structures.elements.beam_3d import ABOUT_Y, ABOUT_Z, MIRROR, SpaceBending, bend
-from bondloop.structures.elements.frame_2d import Frame2D
-from bondloop.structures.elements.frame_3d import Frame3D
+from bondloop.structures.elements.plane_beams import (
+    BENDING,
+    Frame2D,
+    PlaneBending,
+    bending_stiffness,
+    shear_ratio,
+)
+from bondloop.structures.elements.space_beams import ABOUT_Y, ABOUT_Z, MIRROR, Frame3D, SpaceBending, bend
 from bondloop.structures.loads import chosen
 from bondloop.structures.members import section_forces
 from bondloop.structures.tolerances import DENSE_BUCKLING

@@ -11,12 +11,12 @@ from bondloop.substructure.coupler import LinearCoupler as LinearCoupler
 from bondloop.substructure.coupler import Pins as Pins
 from bondloop.substructure.coupler import loading_block as loading_block
 from bondloop.substructure.external_half import ExternalHalf as ExternalHalf
-from bondloop.substructure.fmu_half import FmuHalf as FmuHalf
+from bondloop.substructure.external_half import FmuHalf as FmuHalf
 from bondloop.substructure.ground import Coordinates as Coordinates
 from bondloop.substructure.ground import GroundFrame as GroundFrame
 from bondloop.substructure.ground import ground_input as ground_input
 from bondloop.substructure.half import NumericalHalf as NumericalHalf
+from bondloop.substructure.half import ReferenceModel as ReferenceModel
 from bondloop.substructure.half import numerical_half as numerical_half
 from bondloop.substructure.half import orientation as orientation
-from bondloop.substructure.reference import ReferenceModel as ReferenceModel
-from bondloop.substructure.reference import reference_model as reference_model
+from bondloop.substructure.half import reference_model as reference_model

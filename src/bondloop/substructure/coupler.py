@@ -20,7 +20,7 @@ from bondloop.engine.data import Described, number
 from bondloop.engine.ir import Assign, Const, Expr, Update, Var, function
 from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.reduction import stroke_rows
+from bondloop.structures import stroke_rows
 
 if TYPE_CHECKING:
     from bondloop.engine.ir import Step

@@ -48,8 +48,7 @@ from bondloop.bondgraph.elements import (
     Sf,
 )
 from bondloop.errors import InputError
-from bondloop.structures.elements import DOFS
-from bondloop.structures.forms import StructureModel, known_footing
+from bondloop.structures import DOFS, StructureModel, known_footing
 from bondloop.substructure.tolerances import GROUND_ROUNDING, RIGID_RESIDUAL
 
 if TYPE_CHECKING:

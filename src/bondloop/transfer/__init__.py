@@ -1,4 +1,4 @@
-"""Actuator models, one per file, and the process models that stand for them."""
+"""Actuator models, and the process models that stand for them."""
 
 from __future__ import annotations
 

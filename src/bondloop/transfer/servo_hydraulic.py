@@ -11,8 +11,7 @@ from bondloop.bondgraph import Model, One, Port, Zero
 from bondloop.bondgraph.elements import TF, C, De, Df, Function, I, Input, Integrator, MSf, R
 from bondloop.engine.data import Described, Parameter, describable, ranges_of
 from bondloop.errors import InputError
-from bondloop.transfer.parts import clipped, guide_friction
-from bondloop.transfer.serial_pid import PIDModel, SerialPID
+from bondloop.transfer.parts import PIDModel, SerialPID, clipped, guide_friction
 from bondloop.transfer.tolerances import SMOOTH_ROOT, SMOOTH_SIGN
 
 

@@ -1,4 +1,4 @@
-"""Schemes for structures with a measured restoring force, one per file."""
+"""Schemes for structures with a measured restoring force."""
 
 from __future__ import annotations
 

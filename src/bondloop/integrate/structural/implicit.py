@@ -1,6 +1,7 @@
-"""Implicit schemes with a fixed number of commands on a smooth path: HHT-α and Newmark."""
+"""Schemes that solve for the end of the step: HHT-α, Newmark, α-operator splitting, Rosenbrock.
 
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+HHT-α and Newmark ask for a fixed number of commands on a smooth path.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from bondloop.engine.data import Parameter
 from bondloop.engine.ir import ConstantMatrix, Expr, MatrixRow, Var
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
+    Array,
     Estimating,
     Motion,
     Restoring,
@@ -24,16 +26,20 @@ from bondloop.integrate.structural.base import (
     check_alpha,
     check_iterations,
     combination,
+    inverse,
     moved,
     named,
+    regular_mass,
     solved,
 )
-from bondloop.integrate.structural.matrices import Array, inverse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bondloop.engine.ir import Step
+    from bondloop.engine.ir import Expr, Step
+
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 Vars = tuple[Var, ...]
@@ -294,3 +300,198 @@ class NewmarkImplicit(Estimating):
         """Write one step: a fixed number of commands, then a correction."""
         made = Iterations(0.0, self.beta, self.gamma, self.iterations, self.path)
         return made.advance((M, C, K), self.estimates(len(M)), period, motion, load, restoring)
+
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
+
+@dataclass(frozen=True)
+class AlphaOS(Estimating):
+    """α-operator splitting: implicit for the numerical half, one explicit command, no iteration.
+
+    The specimen is driven to the predictor ũ = u + h v + h² (1/2 - β) a and its force at the end of the
+    step is taken as r⁺ = r(ũ, v + h a) + K_s (u⁺ - ũ) + C_s (v⁺ - v - h a). With it the HHT-α equation
+
+    M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0
+
+    is linear and solved once; β = (1 - α)²/4, γ = 1/2 - α. Second order; for a linear specimen
+    unconditionally stable if K_s is at least its stiffness; otherwise, at α = 0, for h² (k - K_s) < 4 m.
+
+    Parameters
+    ----------
+    alpha
+        From -1/3 (most numerical damping) to 0 (none). OpenSees' α is 1 + alpha.
+    specimen_stiffness, specimen_damping
+        Estimates K_s, C_s; see `Estimating`.
+
+    References
+    ----------
+    Combescure and Pegon, α-operator splitting time integration technique for pseudodynamic testing: error
+    propagation analysis, Soil Dynamics and Earthquake Engineering 16, 1997. OpenSees ``AlphaOS`` (which
+    asks at the α-point instead of weighting the forces; the same for a linear specimen).
+
+    Examples
+    --------
+    >>> AlphaOS(-0.1, specimen_stiffness=4e5).describe()["alpha"]
+    -0.1
+    """
+
+    alpha: Parameter = Parameter(0.0, unit="1")
+
+    opensees: ClassVar[str] = "AlphaOS"
+    aliases: ClassVar[tuple[str, ...]] = ("alpha-OS", "operator splitting")
+
+    def __post_init__(self) -> None:
+        """Refuse parameters outside the stable range."""
+        check_alpha(self, self.alpha)
+        super().__post_init__()
+
+    def advance(
+        self,
+        M: Array,
+        C: Array,
+        K: Array,
+        period: float,
+        motion: Motion,
+        load: Callable[[float], Sequence[Expr]],
+        restoring: Restoring,
+    ) -> Stepped:
+        """Write one step: predict, ask, solve once."""
+        h, x = check_period(period).value, self.alpha
+        beta, gamma = (1 - x) ** 2 / 4, 0.5 - x
+        Ks, Cs = self.estimates(len(M))
+        E = M + (1 + x) * (gamma * h * (C + Cs) + beta * h**2 * (K + Ks))
+        D = inverse(E, motion, "the effective mass", "give it mass, stiffness or damping")
+        u, v, a = motion.displacement, motion.velocity, motion.acceleration
+        ahead, predicted = named(motion, "displacement@predicted"), named(motion, "velocity@predicted")
+        new_u, new_v, new_a = (
+            named(motion, f"{word}@next") for word in ("displacement", "velocity", "acceleration")
+        )
+        fastest = [w + h * b for w, b in zip(v, a, strict=True)]
+        asking, r = ask(restoring, motion, ahead, fastest, "predicted")
+        g, steps_g, next_g, start_g = weighted_forces(motion, M, x, new_a)
+        eye = np.eye(len(M))
+        steps = [
+            *assigned(ahead, [d + h * w + h**2 * (0.5 - beta) * b for d, w, b in zip(u, v, a, strict=True)]),
+            *assigned(predicted, [w + (1 - gamma) * h * b for w, b in zip(v, a, strict=True)]),
+            *asking,
+            # ṽ - (v + h a) = -γ h a: what C_s makes of it belongs to the right-hand side.
+            *solved(
+                new_a,
+                (1 + x) * D,
+                [
+                    (eye, load(1.0)), (-eye, r), (-C, predicted), (-K, ahead), (gamma * h * Cs, a),
+                    (x / (1 + x) * eye, g),
+                ],
+                motion,
+                "unbalanced",
+            ),
+            *assigned(new_u, [d + beta * h**2 * b for d, b in zip(ahead, new_a, strict=True)]),
+            *assigned(new_v, [w + gamma * h * b for w, b in zip(predicted, new_a, strict=True)]),
+            *steps_g,
+            moved(motion, new_u, new_v, new_a, next_g),
+        ]  # fmt: skip
+        return Stepped(steps, dict.fromkeys(g, 0.0), list(ahead), start_g)
+
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
+
+@dataclass(frozen=True)
+class Rosenbrock(Estimating):
+    """Linearly implicit, two stages, the second at the middle of the step: LSRT2.
+
+    For ẏ = f(y, t), y = (u, v), with J the Jacobian of the numerical half and of the estimates:
+
+    (1 - γ h J) k₁ = h f(y, t),  (1 - γ h J) k₂ = h (f(y + k₁/2, t + h/2) - γ J k₁),  y⁺ = y + k₂.
+
+    Second order whatever J is (a W-method), so the estimates of the specimen decide about stability alone.
+    Stability function, for an exact J: R(z) = (1 + (1 - 2γ) z + (γ² - 2γ + 1/2) z²) / (1 - γ z)².
+
+    Parameters
+    ----------
+    rho_inf
+        Spectral radius at infinite frequency: γ = 1 / (2 + √(2 + 2 ρ)); 0 is the L-stable LSRT2, γ = 1 -
+        √2/2.
+    specimen_stiffness, specimen_damping
+        Estimates; see `Estimating`.
+
+    References
+    ----------
+    Bursi, Gonzalez-Buelga, Vulcan, Neild and Wagg, Novel coupling Rosenbrock-based algorithms for real-time
+    dynamic substructure testing, EESD 37, 2008.
+
+    Examples
+    --------
+    >>> print(f"{Rosenbrock().gamma:.4f} {Rosenbrock(1.0).gamma:.4f}")
+    0.2929 0.2500
+    """
+
+    rho_inf: Parameter = Parameter(0.0, unit="1")
+
+    aliases: ClassVar[tuple[str, ...]] = ("LSRT2",)
+    explicit: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse parameters outside the stable range."""
+        between(self, "rho_inf", self.rho_inf, 0.0, 1.0)
+        super().__post_init__()
+
+    @property
+    def calls(self) -> int:
+        """How often a step asks for the restoring force: at its middle and at its end."""
+        return 2
+
+    @property
+    def gamma(self) -> float:
+        """The coefficient γ."""
+        return 1 / (2 + math.sqrt(2 + 2 * self.rho_inf))
+
+    def advance(
+        self,
+        M: Array,
+        C: Array,
+        K: Array,
+        period: float,
+        motion: Motion,
+        load: Callable[[float], Sequence[Expr]],
+        restoring: Restoring,
+    ) -> Stepped:
+        """Write one step: to its middle, ask, to its end, ask."""
+        h, x = check_period(period).value, self.gamma
+        over_mass = regular_mass(self, M, motion)
+        Ks, Cs = self.estimates(len(M))
+        Ct, Kt = C + Cs, K + Ks
+        E = M + x * h * Ct + (x * h) ** 2 * Kt
+        D = inverse(E, motion, "the effective mass", "check stiffness and damping")
+        u, v, a = motion.displacement, motion.velocity, motion.acceleration
+        # k = (kᵤ, kᵥ): E kᵥ = h M q - γ h² K p and kᵤ = h p + γ h kᵥ for the right-hand side h (p, q).
+        ku, kv = named(motion, "displacement@slope"), named(motion, "velocity@slope")
+        middle, speed = named(motion, "displacement@middle"), named(motion, "velocity@middle")
+        p, change = named(motion, "velocity@stage"), named(motion, "velocity@change")
+        asking, r = ask(restoring, motion, middle, speed, "middle")
+        new_u, new_v, new_a = (
+            named(motion, f"{word}@next") for word in ("displacement", "velocity", "acceleration")
+        )
+        ending, r_end = ask(restoring, motion, new_u, new_v, "end")
+        eye, known = np.eye(len(M)), [(M, a), (-x * h * Kt, v)]
+        stage: list[tuple[Array, Sequence[Expr]]] = [
+            (eye, load(0.5)), (-eye, r), (-C, speed), (-K, middle),
+            (x * Kt, ku), (x * Ct, kv), (-x * h * Kt, p),
+        ]  # fmt: skip
+        balance = [(eye, load(1.0)), (-eye, r_end), (-C, new_v), (-K, new_u)]
+        steps = [
+            *solved(kv, h * D, known, motion, "unbalanced@slope"),
+            *assigned(ku, [h * w + x * h * k for w, k in zip(v, kv, strict=True)]),
+            *assigned(middle, [d + 0.5 * k for d, k in zip(u, ku, strict=True)]),
+            *assigned(speed, [w + 0.5 * k for w, k in zip(v, kv, strict=True)]),
+            *asking,
+            *assigned(p, [w - x * k for w, k in zip(speed, kv, strict=True)]),
+            *solved(change, h * D, stage, motion, "unbalanced@middle"),
+            *assigned(new_u, [d + h * w + x * h * k for d, w, k in zip(u, p, change, strict=True)]),
+            *assigned(new_v, [w + k for w, k in zip(v, change, strict=True)]),
+            *ending,
+            *solved(new_a, over_mass, balance, motion, "unbalanced@end"),
+            moved(motion, new_u, new_v, new_a),
+        ]
+        return Stepped(steps, command=list(new_u))

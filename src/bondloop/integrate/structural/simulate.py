@@ -1,4 +1,4 @@
-"""A structure, a scheme, a load: one tick, and its response."""
+"""A structure, a scheme, a load: one tick, and its response; schemes by name, and their work."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from bondloop.engine.ir import (
     Var,
 )
 from bondloop.engine.passes import from_sympy
-from bondloop.errors import InputError, SolveError
+from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.integrate.base import check_period
-from bondloop.integrate.structural.base import Motion, Restoring, Scheme, stepped_by
-from bondloop.integrate.structural.matrices import Array, square
+from bondloop.integrate.structural.base import Array, Motion, Restoring, Scheme, square, stepped_by
+from bondloop.integrate.structural.explicit import CentralDifference, ChenRicles, KRAlpha, NewmarkExplicit
+from bondloop.integrate.structural.implicit import AlphaOS, HHTAlpha, NewmarkImplicit, Rosenbrock
 from bondloop.integrate.tolerances import DIVERGED
 from bondloop.signals import Signal
 
@@ -37,6 +38,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike
+
+    from bondloop.integrate.structural.base import Scheme
+
+
+SCHEMES: tuple[type[Scheme], ...] = (
+    CentralDifference,
+    NewmarkExplicit,
+    AlphaOS,
+    HHTAlpha,
+    NewmarkImplicit,
+    ChenRicles,
+    KRAlpha,
+    Rosenbrock,
+)
+"""Every scheme that `find_scheme` knows."""
+
+
+def find_scheme(name: str) -> type[Scheme]:
+    """Return a scheme by its name here, in OpenSees or in the literature.
+
+    Parameters
+    ----------
+    name
+        Of the class, in OpenSees, or another that the literature has; case does not matter.
+
+    Examples
+    --------
+    >>> find_scheme("KRAlphaExplicit").__name__, find_scheme("cr").__name__
+    ('KRAlpha', 'ChenRicles')
+    >>> find_scheme("AlphaOSS")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: unknown scheme 'AlphaOSS'; did you mean 'AlphaOS' or ...
+    """
+    known: dict[str, type[Scheme]] = {}
+    for scheme in SCHEMES:
+        for spelt in (scheme.__name__, scheme.opensees, *scheme.aliases):
+            if spelt:
+                known.setdefault(spelt, scheme)
+    wanted = {spelt.lower(): scheme for spelt, scheme in known.items()}
+    if name.lower() not in wanted:
+        raise InputError(unknown_name("scheme", name, known))
+    return wanted[name.lower()]
 
 
 @dataclass(frozen=True)

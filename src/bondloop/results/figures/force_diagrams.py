@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures import MemberForces, Structure
-    from bondloop.structures.dynamics import History
+    from bondloop.structures import History, MemberForces, Structure
 
 
 SIDES = {"N": 1, "V": 1, "M": -1, "Vy": 1, "Vz": 2, "T": 1, "My": 2, "Mz": -1}

@@ -12,7 +12,7 @@ from matplotlib.markers import CARETUP
 from bondloop.engine.data import FINITE
 from bondloop.errors import InputError, unknown_name
 from bondloop.results.figures.layout import COLOURS, INK, STYLE, dress, finish, heading, page
-from bondloop.structures.elements import DOFS
+from bondloop.structures import DOFS
 
 if TYPE_CHECKING:
     import os
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.structures import Structure
-    from bondloop.structures.dynamics import History, Modes
-    from bondloop.structures.elements import Element
+    from bondloop.structures import Element, History, Modes, Structure
 
 
 @dataclass(frozen=True)

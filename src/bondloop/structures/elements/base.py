@@ -17,8 +17,8 @@ from bondloop.structures.tolerances import NO_STIFFNESS
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
-    from bondloop.structures.elements.beam import PlaneBending
-    from bondloop.structures.elements.beam_3d import SpaceBending
+    from bondloop.structures.elements.plane_beams import PlaneBending
+    from bondloop.structures.elements.space_beams import SpaceBending
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -135,7 +135,7 @@ class Member(Element, family="element"):
     Examples
     --------
     >>> from bondloop.structures import Bar
-    >>> from bondloop.structures.elements import Member
+    >>> from bondloop.structures import Member
     >>> bar = Bar("wall", "end", E="210 GPa", A="1 cm^2", rho=7850)
     >>> isinstance(bar, Member), bar.nodes
     (True, ('wall', 'end'))

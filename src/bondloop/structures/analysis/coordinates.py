@@ -1,6 +1,6 @@
 """Coordinates of the engineer's own in the place of degrees of freedom.
 
-A coordinate is a weighted sum of degrees of freedom, y = w · u; `bondloop.structures.reduction.coordinates`
+A coordinate is a weighted sum of degrees of freedom, y = w · u; `bondloop.structures.analysis.coordinates`
 finds weights from geometry. In its own coordinates a structure is joined to a specimen at `y` alone, by one
 actuator: the force f on it acts on the degrees of freedom as w f, and the power is the same.
 """
@@ -15,11 +15,11 @@ import numpy as np
 
 from bondloop.engine.data import Kind, register
 from bondloop.errors import InputError, unknown_name
+from bondloop.structures.analysis.reduction import Reduced, project
 from bondloop.structures.dofs import dof_domain, weight_of
 from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axes
 from bondloop.structures.ground import keep_footing
 from bondloop.structures.matrices import remember
-from bondloop.structures.reduction.base import Reduced, project
 from bondloop.structures.tolerances import DEPENDENT
 
 if TYPE_CHECKING:

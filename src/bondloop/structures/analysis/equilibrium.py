@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from bondloop.structures.elements.base import Array
-    from bondloop.structures.forms.structure_model import StructureModel
+    from bondloop.structures.structure_model import StructureModel
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from bondloop.engine.data import Described, number
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.factor import factor
 from bondloop.structures.ground import keep_footing
-from bondloop.structures.modal_damping import damping_product
+from bondloop.structures.matrices import damping_product
 from bondloop.structures.tolerances import DENSE_MODES, ENERGY_ROUNDING, MODE_RESIDUAL, RIGID_BODY
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What a structure does: modes, responses over time and frequency, statics, reduction."""

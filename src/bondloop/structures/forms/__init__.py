@@ -1,9 +1,0 @@
-"""Structures as bond graphs and systems: in fields, as a network, by their modes; devices between them."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -1,9 +1,0 @@
-"""Statics of structures: displacements under loads that stay, and the curve of a push."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)
