@@ -1,15 +1,18 @@
 """Prepared tests: what they compute is what a test built anew computes, bit for bit."""
 
 import pickle
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.bondgraph import C, I, Model, One, R, Se
+from bondloop.bondgraph import C, I, Model, One, R, Se, Stop
+from bondloop.control import Direct
 from bondloop.errors import InputError
-from bondloop.integrate import Exact
+from bondloop.integrate import RK4, Exact
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
+from bondloop.rigs import Noise, Sensor
 
 MASS = "rig.specimen.m3.I.mass"
 
@@ -25,7 +28,8 @@ def test_numbers_are_those_of_a_test_built_anew(backend):
     prepared = test.prepare(backend)
     for values in ({MASS: 0.3}, {}, {MASS: "2.5 kg", "excitation.scale": 0.5}, {MASS: 0.3}):
         seconds = 0.2 if backend == "numpy" else 1.5
-        assert same(prepared.run(values, seconds), test.with_values(values).run(seconds, backend=backend))
+        anew = gawthrop_three_mass.test().with_values(values)
+        assert same(prepared.run(values, seconds), anew.run(seconds, backend=backend))
 
 
 def test_a_second_run_is_the_first_again_with_other_lengths_between():
@@ -66,21 +70,105 @@ def test_what_the_tick_does_not_have_is_refused():
     assert same(moved, prepared.run({"numerical.m1.C.displacement": 0.01}, 0.01))
 
 
-def test_a_parameter_in_the_matrices_of_the_integrator_is_refused():
+def swing():
     mass = Model("mass")
     mass.v, mass.body = One(), I(mass=1)
     _ = Se("F") >> mass.v >> [mass.body, C(stiffness=100), R(damping=2)]
-    swing = bl.Simulation(
-        {"mass": mass},
+    return mass
+
+
+def test_a_parameter_in_the_matrices_of_the_integrator_is_refused():
+    moved = bl.Simulation(
+        {"mass": swing()},
         excitation={"F": bl.signals.Sine(1.0, 2.0)},
         rate=100,
         integrator=Exact(),
         record="mass.v.flow",
     )
-    prepared = swing.prepare()
+    prepared = moved.prepare()
     with pytest.raises(InputError, match=r"worked 'mass.body.mass' into its matrices.*with_values"):
         prepared.run({"mass.body.mass": 2.0}, 0.1)
-    assert not same(swing.with_values({"mass.body.mass": 2.0}).run(1), prepared.run(None, 1))
+    assert not same(moved.with_values({"mass.body.mass": 2.0}).run(1), prepared.run(None, 1))
+
+
+@dataclass(frozen=True)
+class Counted(RK4):
+    """RK4 that counts how often equations are discretised: a tick that is built anew does so."""
+
+    calls: list[str] = field(default_factory=list, compare=False)
+
+    def discretise(self, system, period, inputs, goals):
+        self.calls.append(system.name)
+        return super().discretise(system, period, inputs, goals)
+
+
+def swinging_mass(integrator):
+    mass = Model("mass")
+    mass.v, mass.body, mass.wall = One(), I(mass=1), Stop(gap=0.05, restitution=0.5)
+    _ = Se("F") >> mass.v >> [mass.body, C(stiffness=100), R(damping=2), mass.wall]
+    return bl.Simulation(
+        {"mass": mass}, excitation={"F": 9.0}, rate=500, integrator=integrator, record="mass.v.flow"
+    )
+
+
+def noisy_rig(integrator):
+    test = gawthrop_three_mass.test()
+    rig = replace(test.rig, sensors={"force": Sensor([Noise("0.1 N")])})
+    return test.replaced(integrator=integrator, rig=rig, coupling="sampled", controller=Direct())
+
+
+VALUES = {
+    "of the rig": (
+        lambda integrator: gawthrop_three_mass.test().replaced(integrator=integrator),
+        [{MASS: 0.3}, {MASS: "2.5 kg", "excitation.scale": 0.5}, {}, {"excitation.scale": 0.0}, {MASS: 0.7}],
+    ),
+    "of the numerical half, for which the controller is designed": (
+        lambda integrator: gawthrop_two_actuators.test().replaced(integrator=integrator),
+        [{"numerical.mn1.I.mass": 2.0}, {"numerical.mn1.I.mass": 3.0}, {}, {"numerical.mn1.I.mass": 2.5}],
+    ),
+    "of noise": (noisy_rig, [{"rig.seed": 3}, {"rig.seed": 4}, {MASS: 1.2}, {"rig.seed": 5, MASS: 1.3}, {}]),
+    "of what switches": (
+        swinging_mass,
+        [{"mass.wall.gap": 0.02}, {"mass.wall.gap": 0.03}, {"mass.body.mass": 0.5}, {"mass.wall.gap": 0.0}],
+    ),
+}
+
+
+@pytest.mark.parametrize("which", VALUES)
+def test_other_values_run_as_a_test_built_anew_does(which, tmp_path):
+    make, rows = VALUES[which]
+    test = make(RK4())
+    for values in [*rows, *rows]:
+        run, anew = test.with_values(values).run(0.3), make(RK4()).with_values(values).run(0.3)
+        assert same(run, anew)
+        assert run.record.description == anew.record.description
+        assert run.record.attributes["seed"] == anew.record.attributes["seed"]
+    assert bl.rerun(run.save(tmp_path / "last.h5")).record.attributes["difference"] == ""
+
+
+def test_the_tick_is_built_anew_for_the_first_other_value_only():
+    integrator = Counted()
+    test = gawthrop_three_mass.test().replaced(integrator=integrator)
+    for mass in (0.5, 0.6):
+        test.with_values({MASS: mass}).run(0.1)
+    built = len(integrator.calls)
+    for mass in (0.7, 0.8, 0.9):
+        test.with_values({MASS: mass}).with_values({MASS: mass + 0.01}).run(0.1)
+    test.run(0.1)
+    assert built > 0
+    assert len(integrator.calls) == built
+
+
+def test_values_in_the_matrices_of_the_integrator_are_worked_in_every_time():
+    def pendulum():
+        return bl.Simulation(
+            {"mass": swing()}, excitation={"F": 1.0}, rate=100, integrator=Exact(), record="mass.v.flow"
+        )
+
+    test = pendulum()
+    for mass in (1.0, 2.0, 3.0, 1.5, 2.0):
+        values = {"mass.body.mass": mass}
+        assert same(test.with_values(values).run(1), pendulum().with_values(values).run(1))
 
 
 def test_a_test_that_has_run_is_sent_to_other_processes():

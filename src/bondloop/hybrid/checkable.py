@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 from bondloop.hybrid.rehearsable import Rehearsable
 
 if TYPE_CHECKING:
     from bondloop.check import Check
-    from bondloop.engine.ir import Switching
     from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
 
@@ -46,11 +45,6 @@ class Checkable(Rehearsable):
     @abstractmethod
     def sensors(self) -> Mapping[str, Sensor]:
         """The emulated sensors, by the channel that holds what they read."""
-
-    @property
-    @abstractmethod
-    def switching(self) -> Sequence[Switching]:
-        """What switches in its parts: stops, clutches, diodes."""
 
     @property
     def capacities(self) -> Mapping[str, float]:

@@ -32,7 +32,7 @@ from bondloop.hybrid.ground_steps import (
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
-from bondloop.rehearsal import SCALE
+from bondloop.rehearsal import SCALE, share_prepared
 from bondloop.rigs import SubSteppedRig, indexed
 from bondloop.rigs.imperfections import expect_unit
 from bondloop.safety import Limits
@@ -280,7 +280,9 @@ class PseudoDynamicTest(Checkable):
             New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
             unit. They are added to those changed before; a path that is no parameter is refused.
         """
-        return self.replaced(values={**self.overrides, **values})
+        test = self.replaced(values={**self.overrides, **values})
+        share_prepared(self, test)
+        return test
 
     def replaced(self, **changes: object) -> PseudoDynamicTest:
         """Return a test that differs from this one in some of its arguments, by name.

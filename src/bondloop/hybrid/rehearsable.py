@@ -12,12 +12,12 @@ from bondloop.display import notebook, table, telling
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.errors import InputError, unknown_name
-from bondloop.rehearsal import STRUCTURES, refuse_beyond_memory, steps_of
+from bondloop.rehearsal import PREPARED, STRUCTURES, prepared_for, refuse_beyond_memory, steps_of
 from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.engine.ir import Tick
+    from bondloop.engine.ir import Switching, Tick
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.signals import Signal
 
@@ -92,10 +92,6 @@ SHORT, LONG = 60, 400
 """Letters of an argument in a repr, and in a notebook."""
 
 
-_PREPARED = "_prepared"
-"""Where a test keeps what it has compiled, by back end, while it does not run."""
-
-
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
 
@@ -123,6 +119,11 @@ class Rehearsable(ABC):
     @abstractmethod
     def tick(self) -> Tick:
         """One step: what is rehearsed is what runs."""
+
+    @property
+    @abstractmethod
+    def switching(self) -> Sequence[Switching]:
+        """What switches in its parts: stops, clutches, diodes."""
 
     @property
     @abstractmethod
@@ -283,12 +284,8 @@ class Rehearsable(ABC):
             What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
             parameters by the first sample for which they hold.
         """
-        idle = self.__dict__.setdefault(_PREPARED, {})
-        prepared: PreparedTest = idle.pop(backend, None) or self.prepare(backend)
-        try:
-            return prepared.run(None, seconds, every=every, progress=progress, sets=sets)
-        finally:
-            idle[backend] = prepared
+        with prepared_for(self, backend) as prepared:
+            return prepared.run_as(self, seconds, every=every, progress=progress, sets=sets)
 
     def prepare(self, backend: str = "auto") -> PreparedTest:
         """Return the test with its tick built and compiled, for many runs that differ in numbers only.
@@ -304,7 +301,7 @@ class Rehearsable(ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return everything but what is compiled, for another process."""
-        return {name: value for name, value in self.__dict__.items() if name != _PREPARED}
+        return {name: value for name, value in self.__dict__.items() if name != PREPARED}
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""

@@ -21,12 +21,12 @@ from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen, described, read_off, readings_in
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import diverged, role_of
+from bondloop.rehearsal import diverged, role_of, share_prepared
 from bondloop.signals import Signals
 from bondloop.substructure import GroundFrame, ground_input
 
 if TYPE_CHECKING:
-    from bondloop.engine.ir import Quantity
+    from bondloop.engine.ir import Quantity, Switching
     from bondloop.hybrid.ground import Ground
     from bondloop.signals import Signal
 
@@ -190,6 +190,7 @@ class Simulation(Rehearsable):
         """
         simulation = Simulation(**{**self.arguments, "values": {**self.values, **values}})
         simulation.seconds = self.seconds
+        share_prepared(self, simulation)
         return simulation
 
     @cached_property
@@ -260,6 +261,11 @@ class Simulation(Rehearsable):
     def tick(self) -> Tick:
         """One step of all systems."""
         return self._built[0]
+
+    @property
+    def switching(self) -> list[Switching]:
+        """What switches in the systems."""
+        return [part for system in self.systems.values() for part in system.switching]
 
     @property
     def tables(self) -> dict[str, Signal]:

@@ -41,7 +41,7 @@ from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.switches import blended
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import SCALE, check_tunable
+from bondloop.rehearsal import SCALE, check_tunable, share_prepared
 from bondloop.rigs import Emulated, Sensor, indexed, rig_tick
 from bondloop.safety import FORCE_SWITCH, Limits
 from bondloop.substructure import (
@@ -271,6 +271,12 @@ class HybridTest(Checkable):
     @cached_property
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
+        half = self._derived_half
+        return replace(half, system=with_values(half.system, self.values_for(half.system)))
+
+    @cached_property
+    def _derived_half(self) -> NumericalHalf:
+        """The same with the values of the model."""
         half = numerical_half(self.numerical_on_ground, "numerical.")
         if self.switches is not None and self._grounded is not None:
             switches, names = self._grounded.switched(self.switches)
@@ -279,7 +285,7 @@ class HybridTest(Checkable):
             half = blended(half, switches, shared)
         elif self.switches is not None:
             half = blended(half, self.switches)
-        return replace(half, system=with_values(half.system, self.values_for(half.system)))
+        return half
 
     @cached_property
     def _grounded(self) -> GroundedHalves | None:
@@ -359,6 +365,12 @@ class HybridTest(Checkable):
     @cached_property
     def rig_system(self) -> RigSystem:
         """The rig's equations."""
+        system = self._derived_rig_system
+        return replace(system, system=with_values(system.system, self.values_for(system.system)))
+
+    @cached_property
+    def _derived_rig_system(self) -> RigSystem:
+        """The same with the values of the model."""
         if self._grounded is None:
             system = self.rig.system()
         else:
@@ -378,21 +390,33 @@ class HybridTest(Checkable):
         ends = [end.domain for end in interfaces(self.rig.physical)]
         across = told_domains(ends, system.domains if self.rig.coupler is None else ends)
         expect_one_domain(told_domains(self.half.stated, self.half.domains), across)
-        return replace(system, system=with_values(system.system, self.values_for(system.system)))
+        return system
 
     @cached_property
     def design(self) -> Design:
         """Numerical half and controller together."""
+        design = self._derived_design
+        return replace(design, system=with_values(design.system, self.values_for(design.system)))
+
+    @cached_property
+    def _derived_design(self) -> Design:
+        """The same, designed for the numerical half in force, with the controller's own values."""
         fitting = self.rig_system  # whether the rig fits comes first
         half = replace(self.half, coupler=self.rig.coupler)
         design = self.controller.design(half, self.rig.actuator_list()[: len(fitting.commands)])
         if self.controller.inverts:
             expect_same_command(design.commands, fitting.commands, fitting.domains)
-        return replace(design, system=with_values(design.system, self.values_for(design.system)))
+        return design
 
     @cached_property
     def reference_system(self) -> System | None:
         """The complete model's equations, if given."""
+        system = self._derived_reference
+        return None if system is None else with_values(system, self.values_for(system))
+
+    @cached_property
+    def _derived_reference(self) -> System | None:
+        """The same with the values of the model."""
         if self.reference is None:
             return None
         model = self.reference[0] if isinstance(self.reference, tuple) else self.reference
@@ -400,7 +424,7 @@ class HybridTest(Checkable):
         if self.ground:
             model = GroundFrame(model, list(self.ground)).moved()
         system: System = prefixed(model.compile(outputs), "reference.")
-        return with_values(system, self.values_for(system))
+        return system
 
     @property
     def reference_outputs(self) -> list[tuple[str, Expr, Quantity | None]]:
@@ -509,7 +533,9 @@ class HybridTest(Checkable):
             if seed % 1:
                 raise InputError(f"rig.seed: expected a whole number; found {seed:g}")
             changes["rig"] = replace(self.rig, seed=int(seed))
-        return self.replaced(**changes)
+        test = self.replaced(**changes)
+        share_prepared(self, test)
+        return test
 
     def replaced(self, **changes: object) -> HybridTest:
         """Return a test that differs from this one in some of its arguments, by name.
@@ -539,23 +565,30 @@ class HybridTest(Checkable):
         parts = ("physical", "actuators", "coupler")
         same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in parts)
         depends_on = {
-            "half": {"numerical", "switches", "values", "coordinates"},
-            "rig_system": {"numerical", "values", "coordinates"},
-            "design": {"numerical", "switches", "values", "controller", "coordinates"},
-            "reference_system": {"reference", "values"},
+            "_derived_half": {"numerical", "switches", "coordinates"},
+            "_derived_rig_system": {"numerical", "coordinates"},
+            "_derived_design": {"numerical", "switches", "controller", "coordinates"},
+            "_derived_reference": {"reference"},
             "_grounded": {"numerical", "coordinates"},
         }
         if "ground" in changes and changes["ground"] is not self.ground:
             return {}
         if not same_rig:
-            del depends_on["rig_system"], depends_on["design"], depends_on["_grounded"]
+            del depends_on["_derived_rig_system"], depends_on["_derived_design"], depends_on["_grounded"]
             if self.ground:
-                del depends_on["half"]
-        return {
-            part: self.__dict__[part]
-            for part, arguments in depends_on.items()
-            if part in self.__dict__ and not arguments & set(changes)
-        }
+                del depends_on["_derived_half"]
+        kept = [part for part, arguments in depends_on.items() if not arguments & set(changes)]
+        if "values" not in changes:
+            return {part: self.__dict__[part] for part in kept if part in self.__dict__}
+        if "_derived_design" in kept and self._concerns_half(changes["values"]):
+            kept.remove("_derived_design")
+        return {part: getattr(self, part) for part in kept}  # derived here, once for all other values
+
+    def _concerns_half(self, values: Any) -> bool:
+        """Whether other values are other ones of the numerical half, for which the controller is designed."""
+        before, after = self.overrides, dict(values or {})
+        changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+        return not changed.isdisjoint(self.half.system.parameters)
 
     def values_for(self, system: System) -> dict[str, float]:
         """Return the replaced values that concern one system."""

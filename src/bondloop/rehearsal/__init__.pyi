@@ -11,10 +11,14 @@ from bondloop.rehearsal.rehearsal import refuse_beyond_memory as refuse_beyond_m
 from bondloop.rehearsal.rehearsal import run_length as run_length
 from bondloop.rehearsal.rehearsal import steps_of as steps_of
 from bondloop.rehearsal.rehearsal import trip as trip
+from bondloop.rehearsal.run import PREPARED as PREPARED
 from bondloop.rehearsal.run import PreparedTest as PreparedTest
 from bondloop.rehearsal.run import Run as Run
+from bondloop.rehearsal.run import differ_in_parameters_only as differ_in_parameters_only
 from bondloop.rehearsal.run import origin as origin
+from bondloop.rehearsal.run import prepared_for as prepared_for
 from bondloop.rehearsal.run import rerun as rerun
+from bondloop.rehearsal.run import share_prepared as share_prepared
 from bondloop.rehearsal.run import shown as shown
 from bondloop.rehearsal.run import why_stopped as why_stopped
 from bondloop.rehearsal.run_structures import STRUCTURES as STRUCTURES

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from bondloop.engine.data import checked_value, number
-from bondloop.engine.ir import dump_tick
 from bondloop.errors import InputError, unknown_name
+from bondloop.rehearsal import differ_in_parameters_only
+from bondloop.rigs import SEED
 from bondloop.studies.distributions import Correlated, Distribution, between_commas, distribution
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, "Distribution | Correlated | str"]
     Built = TypeVar("Built", bound=Tested)
-
-
-SEED = "rig.seed"
 
 
 class Uncertainty:
@@ -135,10 +131,7 @@ class Uncertainty:
         except InputError:
             # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
             return
-        plain = {v.name: x for v, x in self.tick.parameters.items()}
-        after = {v.name: x for v, x in changed.parameters.items()}
-        same = {n for n in plain if plain[n] == after.get(n)} | set(names)
-        if same != set(plain) or _structure(self.tick) != _structure(changed):
+        if not differ_in_parameters_only(self.tick, changed, names):
             if self._rebuild:
                 self.rebuilt += names
                 return
@@ -226,13 +219,6 @@ def _size(part: Distribution | Correlated) -> int:
 
 def _at(part: Distribution | Correlated, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return part.at(shares[0])[None, :] if isinstance(part, Distribution) else part.at(shares)
-
-
-def _structure(tick: Tick) -> str:
-    """Return all of a tick but the values of its parameters, as text."""
-    return json.dumps(
-        dump_tick(replace(tick, parameters=dict.fromkeys(tick.parameters, 0.0))), sort_keys=True
-    )
 
 
 def _from_text(
