@@ -20,9 +20,8 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.control.families import FAMILIES
 from bondloop.papers import dubois_damper, silva_benchmark
 from bondloop.transfer import Process, first_order
-from bondloop.tuning.late_force import carried_on
 from bondloop.tuning.setting_search import Search
-from bondloop.tuning.task import task_of, with_something_to_do
+from bondloop.tuning.task import carried_on, task_of, with_something_to_do
 from bondloop.tuning.trial import Bench
 
 DELAYED = first_order(1.0, "5 ms", delay="9 ms")

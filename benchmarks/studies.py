@@ -26,9 +26,8 @@ from bondloop.engine.codegen.cuda import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
 from bondloop.rigs import Noise, Sensor
 from bondloop.studies import Axis, Case, study
-from bondloop.studies.named_measures import named_measure
-from bondloop.studies.streamed import has_parquet
-from bondloop.studies.tick_measures import measuring
+from bondloop.studies.campaign import has_parquet
+from bondloop.studies.tick_measures import measuring, named_measure
 
 ROUNDS = 5
 SECONDS = 60.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.papers import wagg_passivity
+from bondloop.papers import wagg_theory
 from bondloop.papers import wagg_three_mass as paper
 from bondloop.papers.wagg_three_mass import figure_5
 from bondloop.results import normalised_rms_error
@@ -40,19 +40,19 @@ def main(out: Path) -> dict[str, Any]:
     """Rehearse all cases, draw Figure 5; print what was found and return its numbers."""
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
-    model = wagg_passivity.reference()
+    model = wagg_theory.reference()
     header = ("error", "to half", "largest K", "fastest", "quiet from W")
     print(f"{'what differs from the first line':40} " + " ".join(f"{word:>12}" for word in header))
     for name, options in CASES.items():
         test = paper.test(**options)
         run = test.run(paper.SECONDS)
         mcs = test.controller
-        quiet = wagg_passivity.quiet_level(mcs.alpha, mcs.beta, mcs.error_matrix(test.half)[0], model)
+        quiet = wagg_theory.quiet_level(mcs.alpha, mcs.beta, mcs.error_matrix(test.half)[0], model)
         if not run.completed:
             found[name] = {"ends": run.time[-1], "quiet": quiet}
             print(f"{name:40} {f'diverges at t = {run.time[-1]:.1f} s':>51} {quiet:12.3f}")
             continue
-        level = wagg_passivity.motion(run)
+        level = wagg_theory.motion(run)
         found[name] = {
             "error": paper.findings(run)["normalised_rms_error_to_complete"],
             "to half": normalised_rms_error(run["desired.displacement"], run["actual.displacement"]),

@@ -8,7 +8,7 @@ import bondloop as bl
 from bondloop.bondgraph import Model
 from bondloop.identify import fit_specimen, fit_time, read_data
 from bondloop.papers.mr_damper_building import DATA  # files of a laboratory; yours may lie anywhere
-from bondloop.papers.silva_plant import DATA as RECORDS
+from bondloop.papers.silva_benchmark import DATA as RECORDS
 from bondloop.results import read_two_columns
 from bondloop.structures import ShearBuilding, field_form
 

@@ -10,7 +10,7 @@ import sys
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.hybrid import HybridTest, Run
-from bondloop.hybrid.switches import Switches
+from bondloop.hybrid.coupling import Switches
 
 SECONDS = 8.0
 

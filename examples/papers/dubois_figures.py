@@ -16,9 +16,8 @@ import numpy as np
 from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_findings import CASES, SIZES, cases
-from bondloop.papers.dubois_identification import identified, verified
-from bondloop.papers.dubois_rig import MODELS, PREDICTIONS, RATE
+from bondloop.papers.dubois_damper import CASES, SIZES, cases
+from bondloop.papers.dubois_rig import MODELS, PREDICTIONS, RATE, identified, verified
 from bondloop.results.figures.layout import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ import numpy as np
 from dubois_figures import Line, grid, hertz, loud
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_findings import FRAMED, SIZES, SLOW, compared
-from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_rig import STANDARD
+from bondloop.papers.dubois_damper import FRAMED, SIZES, SLOW, compared
+from bondloop.papers.dubois_rig import STANDARD, identified
 from bondloop.results.figures.layout import COLOURS, DASHES, INK, dress, finish, page
 
 __all__ = ["benches", "draw", "outlook"]

@@ -10,9 +10,17 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_findings import lagging, typical
-from bondloop.papers.dubois_identification import linearised, surface
-from bondloop.papers.dubois_rig import POWER, RATE, STRUCTURE, emulated_rig, model, specimen
+from bondloop.papers.dubois_damper import lagging, typical
+from bondloop.papers.dubois_rig import (
+    POWER,
+    RATE,
+    STRUCTURE,
+    emulated_rig,
+    linearised,
+    model,
+    specimen,
+    surface,
+)
 from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,

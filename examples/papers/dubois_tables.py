@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_findings import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
-from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_rig import MODELS, STANDARD, Bench
+from bondloop.papers import dubois_damper
+from bondloop.papers.dubois_damper import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
+from bondloop.papers.dubois_rig import MODELS, STANDARD, Bench, identified
 
 if TYPE_CHECKING:
-    from bondloop.papers.dubois_findings import Tracking
+    from bondloop.papers.dubois_damper import Tracking
 
 __all__ = ["rows"]
 
@@ -26,10 +25,10 @@ KNOWN_BANDS = ((1.0, 10.0), (12.5, 20.0), (25.0, 40.0), (50.0, 100.0))
 def rows() -> list[str]:
     """Return the rows of the page's tables of numbers, in the order of the page."""
     lines = [_fit_row(name, STANDARD) for name in MODELS]
-    made = findings.cases()
+    made = dubois_damper.cases()
     for label, case in _named("none", "G1", "G2", "G1D long", "G1D short"):
         lines.append(_track_row(label, made[case]))
-    used, large = findings.used_cases(), findings.large_cases()
+    used, large = dubois_damper.used_cases(), dubois_damper.large_cases()
     lines += [_track_row(label, used[case]) for label, case in _named("G1", "G2", "G1D short")]
     lines += [_track_row(label, large[case]) for label, case in _named("G1", "G2")]
     lines.append(_track_row("G1D, short prediction", large["G1D short"]))
@@ -61,7 +60,7 @@ def _fit_row(name: str, bench: Bench) -> str:
     else:
         size = float(np.sqrt(np.abs(np.prod(poles))))
         shape = f"{size / (2 * np.pi):.1f} Hz, {-float(np.sum(poles.real)) / (2 * size):.2f}"
-    errors = [100 * findings.known_error(name, *band, bench) for band in KNOWN_BANDS]
+    errors = [100 * dubois_damper.known_error(name, *band, bench) for band in KNOWN_BANDS]
     delay = f"{1e3 * process.delay:.2f} ms" if process.delay else ""
     cells = [name, f"{process.gain:.3f}", shape, delay, f"{fit.fit:.0f} %", *(_percent(e) for e in errors)]
     return "| " + " | ".join(cells) + " |"

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondloop.control import MCS
 from bondloop.engine.ir.quantity import Role
-from bondloop.papers import wagg_equations, wagg_passivity
+from bondloop.papers import wagg_theory
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
 from bondloop.papers.gawthrop_three_mass import CUT
@@ -53,22 +53,22 @@ def by_frequency(poles: NDArray[np.complex128]) -> NDArray[np.complex128]:
 def equations() -> Numbers:
     """Equations (4) to (17) against the test as it runs, with C_e = [0.05, 1]."""
     alpha, beta, weights = SETTINGS[f"{QUIET}, $\\alpha$ = $10^4$"]
-    test = chain.test(alpha, beta, error_filter=weights).replaced(record=[wagg_equations.FIRST_MASS])
+    test = chain.test(alpha, beta, error_filter=weights).replaced(record=[wagg_theory.FIRST_MASS])
     run = test.run(chain.SECONDS)
     # Their real parts are equal but for rounding, which must not order them.
     poles = by_frequency(numerical_half(chain.model().cut(CUT)[0]).system.poles())
-    theirs = by_frequency(np.linalg.eigvals(wagg_equations.numerical_model()))
+    theirs = by_frequency(np.linalg.eigvals(wagg_theory.numerical_model()))
     middle, _ = chain.model().cut("m1.right >> m2.left", CUT)
     return {
         "(16), (17): slowest pole's frequency, rad/s": float(np.abs(poles.imag).min()),
         "(16), (17): fastest pole's frequency, rad/s": float(np.abs(poles.imag).max()),
         "(16), (17): largest difference of a pole": float(np.abs(poles - theirs).max()),
-        "(13), (14): B_c": wagg_equations.transfer_system()[1],
-        "(10): largest residual over the largest term": wagg_equations.residual_of_error_dynamics(run),
-        "(10): largest disturbance d, m/s^2": float(np.abs(wagg_equations.disturbance(run)).max()),
-        "(12): least value of the integral": float(wagg_equations.work_of_adaptation(run).min()),
-        "(12): -gamma^2 for alpha = 10^4": wagg_equations.bound_of_adaptation(alpha),
-        "(12): -gamma^2 for alpha = 100": wagg_equations.bound_of_adaptation(100.0),
+        "(13), (14): B_c": wagg_theory.transfer_system()[1],
+        "(10): largest residual over the largest term": wagg_theory.residual_of_error_dynamics(run),
+        "(10): largest disturbance d, m/s^2": float(np.abs(wagg_theory.disturbance(run)).max()),
+        "(12): least value of the integral": float(wagg_theory.work_of_adaptation(run).min()),
+        "(12): -gamma^2 for alpha = 10^4": wagg_theory.bound_of_adaptation(alpha),
+        "(12): -gamma^2 for alpha = 100": wagg_theory.bound_of_adaptation(100.0),
         "interfaces where the second mass is the specimen": len(interfaces(middle)),
     }
 
@@ -112,9 +112,9 @@ def law() -> Numbers:
 
 def passivity(out: Path) -> Numbers:
     """Equations (11) and (14): H14, its stability, and whether C_e makes it strictly positive real."""
-    own, fictitious = wagg_passivity.reference(), wagg_passivity.fictitious(0.01)
-    track = wagg_passivity.reference(rig.model())
-    wagg_passivity.draw_passivity(
+    own, fictitious = wagg_theory.reference(), wagg_theory.fictitious(0.01)
+    track = wagg_theory.reference(rig.model())
+    wagg_theory.draw_passivity(
         {
             "chain, [400, 1]": ([400, 1], own),
             "chain, [0.05, 1]": ([0.05, 1], own),
@@ -123,7 +123,7 @@ def passivity(out: Path) -> Numbers:
         },
         out / "wagg_passivity.png",
     )
-    loud, quiet = (wagg_passivity.realness(w, own) for w in ([400, 1], [0.05, 1]))
+    loud, quiet = (wagg_theory.realness(w, own) for w in ([400, 1], [0.05, 1]))
     return {
         "H14, -k2/m2": float(own.A[1, 0]),
         "H14, -c2/m2": float(own.A[1, 1]),
@@ -133,17 +133,17 @@ def passivity(out: Path) -> Numbers:
         "C_e = [400, 1]: at rad/s": loud.frequency,
         "C_e = [400, 1]: negative from rad/s": loud.crossings[0],
         "C_e = [0.05, 1]: strictly positive real": quiet.strict,
-        "C_e = [400, 1], poles at -400: strictly positive real": wagg_passivity.realness(
+        "C_e = [400, 1], poles at -400: strictly positive real": wagg_theory.realness(
             [400, 1], fictitious
         ).strict,
         "rig, c2/m2": -float(track.A[1, 1]),
-        "rig, C_e = [4, 1]: strictly positive real": wagg_passivity.realness([4, 1], track).strict,
+        "rig, C_e = [4, 1]: strictly positive real": wagg_theory.realness([4, 1], track).strict,
     }
 
 
 def bursts(out: Path) -> Numbers:
     """Figure 5, and why its gains burst."""
-    model = wagg_passivity.reference()
+    model = wagg_theory.reference()
     cases: dict[str, tuple[Any, ...]] = {}
     numbers: Numbers = {}
     for label, (alpha, beta, weights) in SETTINGS.items():
@@ -153,10 +153,10 @@ def bursts(out: Path) -> Numbers:
         numbers[f"{plain}: error to z2"] = chain.findings(run)["normalised_rms_error_to_complete"]
         numbers[f"{plain}: largest gain"] = _largest_gain(run)
         numbers[f"{plain}: fastest motion, m/s"] = float(np.abs(run["actual.velocity"]).max())
-        numbers[f"{plain}: quiet from W ="] = wagg_passivity.quiet_level(alpha, beta, weights, model)
+        numbers[f"{plain}: quiet from W ="] = wagg_theory.quiet_level(alpha, beta, weights, model)
     first = next(iter(cases.values()))
-    level = wagg_passivity.motion(first[0])
-    bursting = wagg_equations.work_of_adaptation(first[0])
+    level = wagg_theory.motion(first[0])
+    bursting = wagg_theory.work_of_adaptation(first[0])
     numbers["(12) with bursts: least value of the integral"] = float(bursting.min())
     numbers["W of the chain: largest"] = float(level.max())
     numbers["W of the chain: least"] = float(level.min())
@@ -164,10 +164,10 @@ def bursts(out: Path) -> Numbers:
     numbers["growth of the error from 1.7 to 2.3 s: seen"] = _ringing(first[0], end) / _ringing(
         first[0], start
     )
-    grown = wagg_passivity.foretold(first[0], start, *first[1:])
+    grown = wagg_theory.foretold(first[0], start, *first[1:])
     numbers["growth of the error from 1.7 to 2.3 s: foretold"] = float(np.interp(end, first[0].time, grown))
     chain.figure_5(first[0], out / "wagg_figure_5.png")
-    wagg_passivity.draw_bursts(cases, out / "wagg_bursts.png")
+    wagg_theory.draw_bursts(cases, out / "wagg_bursts.png")
     return numbers
 
 

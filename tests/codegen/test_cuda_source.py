@@ -19,8 +19,7 @@ from bondloop.engine.codegen.cuda import gpu_obstacle, write_cuda
 from bondloop.engine.codegen.plan import WORST, Plan
 from bondloop.errors import CompileError
 from bondloop.papers import wagg_three_mass
-from bondloop.studies.named_measures import named_measure
-from bondloop.studies.tick_measures import measuring
+from bondloop.studies.tick_measures import measuring, named_measure
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_ticks import ticks

@@ -25,8 +25,7 @@ from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark
-from bondloop.papers.silva_benchmark import lag
-from bondloop.papers.silva_plant import Entry
+from bondloop.papers.silva_benchmark import Entry, lag
 from bondloop.transfer import Process, first_order, second_order
 
 SERIES = (AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries)

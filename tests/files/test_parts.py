@@ -31,7 +31,7 @@ from bondloop.bondgraph import (
     Sf,
     Stop,
     Switch,
-    Zero,  # fmt: skip
+    Zero,
 )
 from bondloop.engine.data.kinds import FAMILIES, complete, plain, same
 from bondloop.engine.data.ranges import Range

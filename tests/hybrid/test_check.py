@@ -25,7 +25,7 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
-    Zero,  # fmt: skip
+    Zero,
 )
 from bondloop.check.checking import check
 from bondloop.check.prediction_notes import prediction_notes
@@ -36,7 +36,7 @@ from bondloop.control import (
     InverseModel,
     LeadCompensation,
     PolynomialPrediction,
-    VirtualJunction,  # fmt: skip
+    VirtualJunction,
 )
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.engine.codegen import Runner

@@ -23,7 +23,7 @@ from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_ma
 from bondloop.engine.analysis.spectrum.spectrum import count_outside, delays_in_closed_form
 from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.switches import Switches
+from bondloop.hybrid.coupling import Switches
 from bondloop.rehearsal.structure_findings import reference_errors
 from bondloop.rigs.imperfections import Jump
 from bondloop.safety import Interlock, Limits, Switch

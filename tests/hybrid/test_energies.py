@@ -14,8 +14,7 @@ from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.files import load_text
 from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
-from bondloop.hybrid.extrapolation import Extrapolation
-from bondloop.hybrid.switches import Switches
+from bondloop.hybrid.coupling import Extrapolation, Switches
 from bondloop.integrate import RK4, NewmarkAverage
 from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
 from bondloop.rigs import RampHold, Specimen

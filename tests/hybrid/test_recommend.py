@@ -20,9 +20,8 @@ from bondloop.control.families import FAMILIES
 from bondloop.control.family import Candidate, Family
 from bondloop.errors import InputError
 from bondloop.tuning.setting_search import Search, chosen
-from bondloop.tuning.task import identified_process, task_of, with_something_to_do
+from bondloop.tuning.task import identified_process, task_of, true_velocities, with_something_to_do
 from bondloop.tuning.trial import Bench, Trial, noise_gain
-from bondloop.tuning.truth import true_velocities
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,7 @@ from bondloop.control.family import Task
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import silva_benchmark
 from bondloop.transfer import Process, first_order, second_order
-from bondloop.tuning.late_force import carried_on, late_samples
-from bondloop.tuning.task import identified_process, plain_model
+from bondloop.tuning.task import carried_on, identified_process, late_samples, plain_model
 from bondloop.tuning.trial import noise_gain
 
 PROCESSES = st.one_of(

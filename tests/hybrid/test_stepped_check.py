@@ -25,16 +25,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Check, PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import NewmarkExplicit
-from bondloop.rigs import (
-    Noise,
-    RampHold,
-    Saturation,
-    Sensor,
-    ShakingTable,
-    Specimen,
-    coulomb,
-    cubic_spring,  # fmt: skip
-)
+from bondloop.rigs import Noise, RampHold, Saturation, Sensor, ShakingTable, Specimen, coulomb, cubic_spring
 from bondloop.safety import Limits
 from bondloop.signals import Constant, HalfSine, Sine, Table
 from bondloop.structures import Matrices

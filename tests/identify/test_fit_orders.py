@@ -8,8 +8,7 @@ from bondloop.identify.process.frequency_fit import response_derivatives
 from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
 from bondloop.identify.process.ranking import rank_frequency, rank_time
 from bondloop.identify.process.structure_selection import Structure, structure
-from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE
-from bondloop.papers.silva_plant import Plant
+from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
 from bondloop.transfer.process import Process, first_order, second_order
 
 T = 1e-3

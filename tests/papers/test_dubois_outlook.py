@@ -13,10 +13,9 @@ import pytest
 
 from bondloop.cli.settings import find_test
 from bondloop.control import LoadFeedforward, Scheduled
-from bondloop.papers import dubois_damper as paper
-from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_findings import BANDS, FRAMED, SLOW, compared, tracking
-from bondloop.papers.dubois_identification import FORCES, LEVELS, empty_process, identified
+from bondloop.papers import dubois_damper, dubois_rig
+from bondloop.papers.dubois_damper import BANDS, FRAMED, SLOW, compared, tracking
+from bondloop.papers.dubois_rig import FORCES, LEVELS, empty_process, identified
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "du-bois-2010.md"
@@ -204,7 +203,7 @@ RESIDUALS = {
 def test_the_bench_is_set_from_the_command_line():
     test, _ = find_test("dubois-damper", ["valve=40 Hz", "frame=40 Hz", "controller=G2D"])
     assert test.rig.actuators.valve_data.frequency == 40
-    assert test.controller.process == identified(paper.Bench("standard", 40.0, 40.0)).fits["G2D"].process
+    assert test.controller.process == identified(dubois_rig.Bench("standard", 40.0, 40.0)).fits["G2D"].process
     assert "rig.specimen.damper.spring.stiffness" in test.parameters
 
 
@@ -276,7 +275,7 @@ def test_a_frame_makes_a_peak_and_no_band(script):
 # ------------------------------------------------------------------ the outlook
 
 
-@pytest.mark.parametrize("bench", [paper.STANDARD, SLOW], ids=["standard", "slow"])
+@pytest.mark.parametrize("bench", [dubois_rig.STANDARD, SLOW], ids=["standard", "slow"])
 def test_scheduled_by_amplitude_it_is_far_better_above_25_hz(bench):
     made = compared(bench)
     assert made["scheduled"].harmonic_error(*HIGH) < 0.5 * made["G2D"].harmonic_error(*HIGH)
@@ -307,18 +306,18 @@ def test_with_the_load_known_the_empty_rig_is_enough_below_10_hz():
 
 
 def test_every_run_stays_bounded():
-    assert all(run.stable for bench in (paper.STANDARD, SLOW) for run in compared(bench).values())
+    assert all(run.stable for bench in (dubois_rig.STANDARD, SLOW) for run in compared(bench).values())
 
 
 def test_controllers_of_the_outlook_have_names():
     law = find_test("dubois-damper", ["controller=scheduled", "fitted_to=40 Hz"])[0].controller
     assert isinstance(law, Scheduled)
     assert law.levels == LEVELS
-    by_force = paper.compensator("scheduled within the stroke", fitted_to=findings.USED)
+    by_force = dubois_rig.compensator("scheduled within the stroke", fitted_to=dubois_damper.USED)
     assert (by_force.by, by_force.levels, by_force.memory) == ("force", FORCES, 0.0)
-    load = paper.compensator("load", fitted_to=findings.USED)
+    load = dubois_rig.compensator("load", fitted_to=dubois_damper.USED)
     assert isinstance(load, LoadFeedforward)
-    assert load.compensator.process == empty_process(paper.STANDARD, findings.USED)
+    assert load.compensator.process == empty_process(dubois_rig.STANDARD, dubois_damper.USED)
 
 
 def test_the_figures_are_drawn(tmp_path, monkeypatch):

@@ -9,13 +9,14 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark as paper
-from bondloop.papers.silva_benchmark import NUMBERS, criteria
+from bondloop.papers.silva_benchmark import CONTROLLERS, NUMBERS, criteria
 from bondloop.papers.silva_comparison import (
     FLOORS,
     Comparison,
     Outcome,
     Trial,
     compare,
+    figure,
     markdown,
     missed,
     plant_values,
@@ -23,8 +24,6 @@ from bondloop.papers.silva_comparison import (
     trials,
     worst,
 )
-from bondloop.papers.silva_figure import figure
-from bondloop.papers.silva_plant import CONTROLLERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
 

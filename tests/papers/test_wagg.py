@@ -9,7 +9,7 @@ import pytest
 from bondloop.check.passivity import passivity, passivity_notes
 from bondloop.control import MCS
 from bondloop.errors import InputError
-from bondloop.papers import wagg_passivity, wagg_three_mass, wagg_two_mass_rig
+from bondloop.papers import wagg_theory, wagg_three_mass, wagg_two_mass_rig
 from bondloop.substructure import numerical_half
 from bondloop.transfer import MassSpringDamper
 
@@ -156,9 +156,9 @@ def test_popov_s_integral_stays_above_its_bound_with_and_without_bursts(example)
 @pytest.mark.parametrize("level", [0.01, 0.1, 0.5, 0.9, 0.96, 0.97, 1.5, 10.0])
 def test_the_quiet_level_is_where_the_frozen_loop_stops_growing(level):
     """Routh's criterion against the roots, and against the loop integrated with the motion frozen."""
-    settings, model = (100.0, 10.0, (400.0, 1.0)), wagg_passivity.reference()
-    root = wagg_passivity.growth(level, *settings, model)
-    assert (root.real < 0) == (level > wagg_passivity.quiet_level(*settings, model))
+    settings, model = (100.0, 10.0, (400.0, 1.0)), wagg_theory.reference()
+    root = wagg_theory.growth(level, *settings, model)
+    assert (root.real < 0) == (level > wagg_theory.quiet_level(*settings, model))
     # x_e, its velocity, and the integral of y_e: the eigenvalues of that matrix are the roots.
     alpha, beta, (w0, w1) = settings
     A = np.array([[0, 1, 0], [-1 - level * beta * w0, -0.1 - level * beta * w1, -level * alpha], [w0, w1, 0]])
@@ -168,12 +168,12 @@ def test_the_quiet_level_is_where_the_frozen_loop_stops_growing(level):
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99, 1.01, 3.0, 1e4])
 def test_a_passive_loop_is_quiet_at_every_level_and_no_other_is(share):
     """w0/w1 below c2/m2 = 0.1: strictly positive real, and so stable with every PI controller."""
-    model, weights = wagg_passivity.reference(), (0.1 * share, 1.0)
-    passive = wagg_passivity.realness(weights, model).strict
+    model, weights = wagg_theory.reference(), (0.1 * share, 1.0)
+    passive = wagg_theory.realness(weights, model).strict
     assert passive == (share < 1)
     levels, loud = np.logspace(-6, 4, 200), []
     for alpha in (1.0, 1e3, 1e6):
-        loud += [wagg_passivity.growth(w, alpha, 1.0, weights, model).real > 1e-9 for w in levels]
+        loud += [wagg_theory.growth(w, alpha, 1.0, weights, model).real > 1e-9 for w in levels]
     assert any(loud) != passive
 
 

@@ -17,10 +17,9 @@ from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies.measures import _wobble
-from bondloop.studies.named_measures import named_measure, written_expression
+from bondloop.studies.grid_study import _wobble
 from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.tick_measures import Measure, measuring
+from bondloop.studies.tick_measures import Measure, measuring, named_measure, written_expression
 
 BACKENDS = ["lanes", "one by one"] if compiler() else ["one by one"]
 PERIOD = 0.01

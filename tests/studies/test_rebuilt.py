@@ -15,7 +15,7 @@ from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.tick import Product, revised
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
-from bondloop.studies import Policy, rebuilt, sample
+from bondloop.studies import Policy, rehearsals, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 from random_ticks import ticks
@@ -130,9 +130,9 @@ def test_a_tick_with_its_numbers_as_parameters_is_the_same_tick(tick, seed):
     tick = replace(tick, steps=revised(tick.steps, without_zeros))
     random = np.random.default_rng(seed)
     numbers = []
-    key = rebuilt._form(tick, numbers)
+    key = rehearsals._form(tick, numbers)
     differs = {i for i in range(len(numbers)) if random.random() < 0.3}
-    lifted, varied = rebuilt._lifted(tick, np.array(numbers), differs)
+    lifted, varied = rehearsals._lifted(tick, np.array(numbers), differs)
     assert len(varied) == len(differs)
     inputs = random.standard_normal((STEPS, 2))
     one, two = (Runner(t, "numpy").run(STEPS, inputs) for t in (tick, lifted))
@@ -141,5 +141,5 @@ def test_a_tick_with_its_numbers_as_parameters_is_the_same_tick(tick, seed):
         np.testing.assert_allclose(two.channels[name], values, rtol=1e-9, atol=1e-12)
     other = [x * 1.5 for x in numbers]
     again = []
-    assert rebuilt._form(rebuilt._lifted(tick, np.array(other), set())[0], again) == key
+    assert rehearsals._form(rehearsals._lifted(tick, np.array(other), set())[0], again) == key
     assert again == other

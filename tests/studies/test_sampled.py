@@ -13,12 +13,10 @@ from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.studies import Sampled, sample
-from bondloop.studies.campaign import Interrupted
+from bondloop.studies.campaign import Interrupted, has_parquet
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.figures import differs, exceedance
-from bondloop.studies.named_measures import named_measure
-from bondloop.studies.streamed import has_parquet
-from bondloop.studies.tick_measures import Measure, measuring
+from bondloop.studies.tick_measures import Measure, measuring, named_measure
 
 MASS, SPRING = "rig.transfer.mass.mass", "rig.transfer.spring.stiffness"
 

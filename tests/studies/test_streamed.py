@@ -15,7 +15,7 @@ from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies import Interrupted, Measure, Policy, sample
-from bondloop.studies.streamed import Rows, Stream
+from bondloop.studies.campaign import Rows, Stream
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -21,8 +21,14 @@ from bondloop.identify.process.structure_selection import Structure
 from bondloop.papers import wagg_three_mass
 from bondloop.studies import sample
 from bondloop.studies.distributions import Correlated, unit_points
-from bondloop.studies.identified import UncertainProcess, coefficients, from_identified, identified_file
-from bondloop.studies.uncertainty import Uncertainty, read_uncertainty
+from bondloop.studies.uncertainty import (
+    UncertainProcess,
+    Uncertainty,
+    coefficients,
+    from_identified,
+    identified_file,
+    read_uncertainty,
+)
 from bondloop.transfer import MassSpringDamper, second_order
 
 MASS, SPRING = "rig.transfer.mass.mass", "rig.transfer.spring.stiffness"

@@ -1,12 +1,12 @@
 from bondloop.check import Check as Check
 from bondloop.engine.ir import Tunable as Tunable
-from bondloop.hybrid.checkable import Checkable as Checkable
-from bondloop.hybrid.extrapolation import Extrapolation as Extrapolation
+from bondloop.hybrid.coupling import Extrapolation as Extrapolation
+from bondloop.hybrid.coupling import Switches as Switches
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest as PseudoDynamicTest
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick as PseudoDynamicTick
+from bondloop.hybrid.rehearsable import Checkable as Checkable
 from bondloop.hybrid.rehearsable import Rehearsable as Rehearsable
 from bondloop.hybrid.simulation import Simulation as Simulation
-from bondloop.hybrid.switches import Switches as Switches
 from bondloop.hybrid.test import HybridTest as HybridTest
 from bondloop.hybrid.test_data import parameters_of_file as parameters_of_file
 from bondloop.hybrid.test_data import read_test as read_test

@@ -1,21 +1,23 @@
-"""Whether the parts that a test is given are of the right kind."""
+"""The arguments of a test: whether they are of the right kind, and the cut that stands for both halves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondloop.bondgraph import TRANSLATION, is_at_home
-from bondloop.engine.data import number, stated_kinds, stated_units
+from bondloop.engine.data import number, origin_of, stated_kinds, stated_units
 from bondloop.engine.ir import quantity_of
 from bondloop.errors import InputError, ModelError
 from bondloop.signals import Constant, Signal
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph import Domain
+    from bondloop.bondgraph import Domain, Model
+    from bondloop.engine.data import Origin
     from bondloop.engine.ir import Expr, Quantity, Var
+    from bondloop.rigs import Emulated
     from bondloop.safety import Interlock, Limits
 
 
@@ -323,3 +325,50 @@ def as_signal(name: str, given: object, unit: str = "") -> Signal:
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"
     )
+
+
+def fold_halves(arguments: dict[str, Any]) -> None:
+    """Put the structure and its cut in the place of the halves.
+
+    Parameters
+    ----------
+    arguments
+        Of the test's constructor, by name; changed.
+    """
+    origin = origin_of(arguments["numerical"])
+    whole: Model | None = None
+    rig: Emulated = arguments["rig"]
+    if origin is not None and origin.kind.name == "numerical_half":
+        whole = origin.arguments["of"]
+        del arguments["numerical"]
+        rest = {"structure": whole, "cut": _cut(origin), **arguments}
+        arguments.clear()
+        arguments.update(rest)
+        own = origin_of(rig.physical)
+        if own is not None and own.kind.name == "physical_half" and own.arguments == origin.arguments:
+            arguments["rig"] = {k: v for k, v in rig.describe().items() if k != "physical"}
+    reference = arguments.get("reference")
+    if reference is not None:
+        model, outputs = reference if isinstance(reference, tuple) else (reference, None)
+        arguments["reference"] = {
+            **({} if model is whole else {"of": model}),
+            **({} if outputs is None else {"outputs": list(outputs)}),
+        }
+
+
+def _cut(origin: Origin) -> list[str] | dict[str, object]:
+    bonds, physical = list(origin.arguments["cut"]), origin.arguments["physical"]
+    return bonds if physical is None else {"bonds": bonds, "physical": physical}
+
+
+def cut_structure(numerical: Model) -> Model:
+    """Return the structure from which a numerical half was cut; where it was not, the half itself.
+
+    Parameters
+    ----------
+    numerical
+        The numerical half of a test.
+    """
+    origin = origin_of(numerical)
+    whole: Model = numerical if origin is None or "of" not in origin.arguments else origin.arguments["of"]
+    return whole

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bondloop.control import Design
     from bondloop.engine import System
     from bondloop.engine.ir import Step
-    from bondloop.hybrid.extrapolation import Carried
+    from bondloop.hybrid.coupling import Carried
     from bondloop.hybrid.test import HybridTest
     from bondloop.integrate import InputsAt
     from bondloop.safety import Guarded, Switch

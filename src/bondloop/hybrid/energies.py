@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph.elements import C, CField, I, IField, R, RField
+from bondloop.bondgraph import bonds_of
+from bondloop.bondgraph.elements import C, CField, I, IField, MSe, MSf, R, RField, Se, Sf
 from bondloop.devices import Device, OdeElement, elastic_stiffness
 from bondloop.engine.analysis.spectrum import within
 from bondloop.engine.ir import (
@@ -34,6 +35,7 @@ from bondloop.engine.ir import (
 )
 from bondloop.errors import InputError
 from bondloop.structures import total
+from bondloop.units import is_of_kind, multiplied
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -455,3 +457,52 @@ def inserted(steps: Sequence[Step], more: Sequence[Step], states: Iterable[Var])
         if any(v in read for inner in every([step]) for v in inner.writes):
             return [*steps[:i], *more, *steps[i:]]
     return [*steps, *more]
+
+
+def power_of_sources(model: Model, system: System, prefix: str) -> Expr | None:
+    """Return the power [W] that a model's sources supply; None where it cannot be told.
+
+    Parameters
+    ----------
+    model
+        With the sources.
+    system
+        Its equations.
+    prefix
+        What the names of its variables begin with there.
+    """
+    total: Expr = Const(0.0)
+    count = 0
+    for path, part in model.walk():
+        if not isinstance(part, (Se, Sf, MSe, MSf)):
+            continue
+        bonds = [b for b in bonds_of(part) if not (b.tail.is_signal or b.head.is_signal or b.word)]
+        if len(bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
+            return None  # one that drives several bonds has as many efforts or flows
+        power = _source_power(system, f"{prefix}{path}")
+        if power is None:
+            return None
+        total = total + power if bonds[0].tail is part else total - power
+        count += 1
+    return total if count else None
+
+
+def _source_power(system: System, path: str) -> Expr | None:
+    """Return the power of a bond; None where it has none that can be told."""
+    effort, flow = (known_expression(system, f"{path}.{word}") for word in ("effort", "flow"))
+    if effort is None or flow is None:
+        return None
+    units = [q.unit for q in (system.quantity(f"{path}.{word}") for word in ("effort", "flow")) if q]
+    if len(units) < 2 or not all(units):  # of generalised forces and velocities the product is a power
+        return effort * flow
+    if is_of_kind(f"1 {units[1]}", "W"):
+        return flow
+    return effort * flow if is_of_kind(f"1 {multiplied(units[0], units[1])}", "W") else None
+
+
+def known_expression(system: System, path: str) -> Expr | None:
+    """Return the expression of a path; None where the system has no such variable."""
+    try:
+        return system.expression(path)
+    except InputError:
+        return None

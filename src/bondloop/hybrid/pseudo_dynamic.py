@@ -20,16 +20,16 @@ from bondloop.hybrid.arguments import (
     expect_units_of_command,
     refuse_arguments_of_parts,
 )
-from bondloop.hybrid.checkable import Checkable
-from bondloop.hybrid.complete import assembled
-from bondloop.hybrid.ground import ground_signals, needed_excitation
-from bondloop.hybrid.ground_steps import (
+from bondloop.hybrid.ground import (
     SteppedGround,
     expect_scheme,
+    ground_signals,
+    needed_excitation,
     refuse_stepped_half_loaded,
     stepped_half_loaded_cares,
 )
-from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
+from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick, assembled
+from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
 from bondloop.rehearsal import SCALE, share_prepared

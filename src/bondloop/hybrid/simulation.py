@@ -15,8 +15,7 @@ from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, i
 from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal, expect_signals
-from bondloop.hybrid.comparison import power_of_sources
-from bondloop.hybrid.energies import HalfEnergies, asks_for_energy, inserted
+from bondloop.hybrid.energies import HalfEnergies, asks_for_energy, inserted, power_of_sources
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen, described, read_off, readings_in

@@ -17,6 +17,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
     command_units,
+    cut_structure,
     expect,
     expect_kind_of_signal,
     expect_limits_of,
@@ -25,11 +26,10 @@ from bondloop.hybrid.arguments import (
     expect_signals,
     expect_units_of_command,
     expect_units_of_controller,
+    fold_halves,
     refuse_arguments_of_parts,
 )
-from bondloop.hybrid.checkable import Checkable
-from bondloop.hybrid.cut_halves import cut_structure, fold_halves
-from bondloop.hybrid.extrapolation import Extrapolation, usable
+from bondloop.hybrid.coupling import Extrapolation, blended, usable
 from bondloop.hybrid.ground import (
     GroundedHalves,
     ground_signals,
@@ -37,8 +37,8 @@ from bondloop.hybrid.ground import (
     needed_excitation,
     refuse_half_loaded,
 )
+from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
-from bondloop.hybrid.switches import blended
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.rehearsal import SCALE, check_tunable, share_prepared
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from bondloop.control import Design
     from bondloop.engine import System
     from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
+    from bondloop.hybrid.coupling import Switches
     from bondloop.hybrid.ground import Ground
-    from bondloop.hybrid.switches import Switches
     from bondloop.rehearsal import Run
     from bondloop.rigs import RigSystem
     from bondloop.safety import Interlock

@@ -1,4 +1,4 @@
-"""Wiring a test into one tick, or its computer alone into the tick of a real-time loop."""
+"""Wiring a test into one tick, or its computer into that of a real-time loop, and what is recorded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from bondloop.engine.data import NOT_NEGATIVE
 from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, identifier, substitute
 from bondloop.engine.passes import connect
 from bondloop.errors import InputError, UnknownNameError, unknown_name
-from bondloop.hybrid.comparison import counterparts, interface_velocities, power_of_sources, supplied_power
 from bondloop.hybrid.computer import Computer
-from bondloop.hybrid.energies import ENERGIES, Balance, HalfEnergies, asks_for_energy, inserted
+from bondloop.hybrid.energies import (
+    ENERGIES,
+    Balance,
+    HalfEnergies,
+    asks_for_energy,
+    inserted,
+    known_expression,
+    power_of_sources,
+)
 from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
 from bondloop.rehearsal import (
     POWER,
@@ -364,3 +371,52 @@ def _knows(system: System | None, path: str) -> bool:
         return system is not None and system.expression(path) is not None
     except InputError:
         return False
+
+
+def interface_velocities(test: HybridTest) -> list[tuple[int, str, Expr]]:
+    """Return the velocities in the complete model where the interfaces are, as far as it has them by name.
+
+    Each with the number of the interface and the name of its channel.
+
+    The numerical half is a copy of a part of the complete model, and its paths are those of the latter.
+    """
+    reference = test.reference_system
+    velocities: list[tuple[int, str, Expr]] = []
+    if reference is None or test.rig.coupler is not None:  # what is desired there are strokes
+        return velocities
+    names = indexed("reference.velocity", len(test.half.flows))
+    for i, (name, flow) in enumerate(zip(names, test.half.flows, strict=True)):
+        path = flow.name.removeprefix("numerical.") if isinstance(flow, Var) else ""
+        velocity = known_expression(reference, f"reference.{path}")
+        if velocity is not None:
+            velocities.append((i, name, velocity))
+    return velocities
+
+
+def counterparts(test: HybridTest) -> dict[str, str]:
+    """Return by the name of each of the reference's outputs what it is compared with, as far as there is one.
+
+    A path in numerical half or specimen. What is an interface's velocity is compared as that: the desired one
+    is recorded anyway.
+    """
+    paths: dict[str, str] = {}
+    if test.reference_system is None:
+        return paths
+    for name, _, _ in test.reference_outputs:
+        ours = known_expression(test.design.system, f"numerical.{name}")
+        if ours is not None:
+            if not any(ours is flow for flow in test.half.flows):
+                paths[name] = f"numerical.{name}"
+        elif known_expression(test.rig_system.system, f"rig.specimen.{name}") is not None:
+            paths[name] = f"rig.specimen.{name}"
+    return paths
+
+
+def supplied_power(test: HybridTest) -> Expr | None:
+    """Return the power [W] that the numerical half's sources supply; None where it cannot be told.
+
+    Each source has its own domain: effort times flow, but in an engineer's network of heat the flow alone.
+    """
+    if test.ground:
+        return None  # the ground moves the specimen too
+    return power_of_sources(test.numerical, test.half.system, "numerical.")

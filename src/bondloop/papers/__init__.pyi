@@ -2,10 +2,10 @@ from bondloop.papers.catalogue import Entry as Entry
 from bondloop.papers.catalogue import entries as entries
 from bondloop.papers.catalogue import find as find
 from bondloop.papers.gawthrop_three_mass import test as test
+from bondloop.papers.silva_benchmark import CONTROLLERS as CONTROLLERS
 from bondloop.papers.silva_comparison import compare as compare
+from bondloop.papers.silva_comparison import figure as figure
 from bondloop.papers.silva_comparison import markdown as markdown
 from bondloop.papers.silva_comparison import missed as missed
 from bondloop.papers.silva_comparison import save_csv as save_csv
 from bondloop.papers.silva_comparison import trials as trials
-from bondloop.papers.silva_figure import figure as figure
-from bondloop.papers.silva_plant import CONTROLLERS as CONTROLLERS

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import Simulation
 from bondloop.papers import silva_benchmark
 from bondloop.papers.silva_benchmark import (
+    CASES,
+    CONTROLLERS,
     DISPLACEMENT_NOISE,
     NOISY,
     NUMBERS,
@@ -31,11 +34,14 @@ from bondloop.papers.silva_benchmark import (
     WITHOUT_NOISE,
     criteria_of,
 )
-from bondloop.papers.silva_plant import CASES, CONTROLLERS
 from bondloop.rehearsal import steps_of
+from bondloop.results.figures import COLOURS, INK, STYLE, dress, finish, heading, page
 from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from bondloop.engine.codegen import Result
     from bondloop.signals import Signal
 
@@ -447,3 +453,76 @@ def _floor(case: int, record: str, motion: Signal) -> float:
     alone = Simulation({"whole": frame}, excitation={"ground": motion}, rate=RATE, name="whole_frame")
     moved = alone.run(motion.duration if record else SECONDS)[f"whole.{floor}"]
     return float(100 * DISPLACEMENT_NOISE / np.std(moved)) if np.std(moved) else float("nan")
+
+
+DOT: dict[str, Any] = {"color": INK, "markersize": 3.5}
+
+
+BAR: dict[str, Any] = {"color": COLOURS[0], "linewidth": 3.0, "alpha": 0.45}
+
+
+CROSS: dict[str, Any] = {"color": COLOURS[1], "markersize": 4.5}
+
+
+LINE: dict[str, Any] = {"color": COLOURS[2], "linewidth": 1.0}
+
+
+SHOWN = ("floor_1_rms_percent", "floor_2_rms_percent")
+"""Criteria, one below the other."""
+
+
+def figure(comparison: Comparison, *, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw the errors of floors 1 and 2, a column for each case.
+
+    A dot is the worst draw of the noise on the nominal plant, the bar reaches over the plants that differ, a
+    cross at the right edge says that runs stopped; the line is the goal.
+
+    Parameters
+    ----------
+    comparison
+        The runs.
+    path
+        Where to save.
+    """
+    from matplotlib.lines import Line2D
+
+    names = comparison.controllers
+    sheet = page(len(SHOWN) * (0.19 * len(names) + 0.75), 8.0)
+    grid = sheet.subplots(len(SHOWN), len(comparison.cases), squeeze=False, sharex="row")
+    goals = {goal.name: goal for goal in GOALS}
+    for row, criterion in zip(grid, SHOWN, strict=True):
+        for axes, case in zip(row, comparison.cases, strict=True):
+            axes.set_xscale("log")
+            _panel(axes, comparison, case, criterion, goals[criterion])
+            heading(axes, f"case {case}: {NUMBERS[criterion]} [%]")
+            axes.set_yticks(range(len(names)), names if case == comparison.cases[0] else [""] * len(names))
+            axes.set_ylim(len(names) - 0.4, -0.6)
+    looks = [
+        Line2D([], [], marker="o", linestyle="none", label="nominal plant, worst draw", **DOT),
+        Line2D([], [], label="plants that differ", **BAR),
+        Line2D([], [], marker="x", linestyle="none", label="runs that stopped", **CROSS),
+        Line2D([], [], label="goal", **LINE),
+    ]
+    sheet.legend(handles=looks, loc="outside lower center", ncols=4, frameon=False, fontsize=STYLE.small)
+    return finish(sheet, path)
+
+
+def _panel(axes: Axes, comparison: Comparison, case: int, criterion: str, goal: Goal) -> None:
+    for i, name in enumerate(comparison.controllers):
+        nominal = comparison.of(name, case, nominal=True)
+        others = comparison.of(name, case, nominal=False)
+        values = _finished(others, criterion)
+        if values:
+            axes.plot([min(values), max(values)], [i, i], **BAR)
+        if at := _finished(nominal, criterion):
+            axes.plot(max(at), i, marker="o", linestyle="none", **DOT)
+        stopped = [o for o in (*nominal, *others) if o.stopped is not None]
+        if stopped:
+            edge = axes.get_yaxis_transform()  # across the panel, whatever its range
+            axes.plot(0.97, i, marker="x", transform=edge, **CROSS)
+    axes.axvline(goal.bound(comparison.floors[case]), **LINE)
+    dress(axes)
+
+
+def _finished(outcomes: Sequence[Outcome], criterion: str) -> list[float]:
+    return [o.criteria[criterion] for o in outcomes if criterion in o.criteria]

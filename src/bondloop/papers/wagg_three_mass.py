@@ -7,7 +7,7 @@ complete chain.
 The adaptive law is not printed in the paper; the standard MCS law is used, with weights alpha = 100 and
 beta = 10, a settling time of 0.01 s and Runge-Kutta steps of 1 ms (caption of figure 5). That makes
 C_e = [400, 1], with which the error dynamics of this numerical half are not passive, and the gains burst:
-`bondloop.papers.wagg_passivity`. With ``error_filter="reference"`` they are, and do not.
+`bondloop.papers.wagg_theory`. With ``error_filter="reference"`` they are, and do not.
 
 References
 ----------

@@ -9,7 +9,7 @@ Masses, springs, damping, sample rate and forcing are the paper's. It gives no f
 controller weights: the friction is chosen to dissipate as much as the paper's equivalent viscous damper of
 2.4 N s/m does at the peak velocity of the forcing, the weights so that the transfer system follows through
 sticking without gains drifting away. With them C_e = [4, 1], whose ratio is below c/m = 2.4/0.515 = 4.66 1/s:
-the error dynamics are strictly positive real (`bondloop.papers.wagg_passivity`).
+the error dynamics are strictly positive real (`bondloop.papers.wagg_theory`).
 
 References
 ----------

@@ -25,7 +25,7 @@ from bondloop.results.figures import (
     page,
     plain,
 )
-from bondloop.studies.study_runs import Study, shown
+from bondloop.studies.grid_study import Study, shown
 
 if TYPE_CHECKING:
     import os

@@ -12,9 +12,9 @@ from bondloop.display import as_text, brief, telling
 from bondloop.errors import InputError
 from bondloop.studies.campaign import sample
 from bondloop.studies.distributions import Distribution, unit_points, whole_number
-from bondloop.studies.named_measures import TRIP, limit_shares
 from bondloop.studies.policy import POLICY, Policy
 from bondloop.studies.rehearsals import Outcome, Rehearsals
+from bondloop.studies.tick_measures import TRIP, limit_shares
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 from bondloop.display import brief, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
 from bondloop.results.records import replacing
-from bondloop.studies.named_measures import TRIP
-from bondloop.studies.streamed import NO_PYARROW, NUMBER, STOPPED, STOPPED_BY, has_parquet
+from bondloop.studies.tick_measures import TRIP
 from bondloop.studies.uncertainty import built
 
 if TYPE_CHECKING:
@@ -464,3 +463,16 @@ class Sampled:
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
+
+
+NO_PYARROW = "Parquet needs pyarrow ('pip install pyarrow')"
+
+
+def has_parquet() -> bool:
+    """Return whether pyarrow is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None

@@ -1,3 +1,3 @@
-from bondloop.tuning.answer import Recommendation as Recommendation
+from bondloop.tuning.recommendation import Recommendation as Recommendation
 from bondloop.tuning.recommendation import recommend as recommend
 from bondloop.tuning.trial import Trial as Trial

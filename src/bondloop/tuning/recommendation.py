@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import os
+import textwrap
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.check import percent
 from bondloop.control import FAMILIES
-from bondloop.display import telling
+from bondloop.display import as_text, brief, telling
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import HybridTest
-from bondloop.tuning.answer import Recommendation
-from bondloop.tuning.late_force import carried_on
+from bondloop.results.figures import COLOURS, GREY, INK, STYLE, dress, finish, page, plain
 from bondloop.tuning.setting_search import Search, chosen
-from bondloop.tuning.task import task_of, with_something_to_do
+from bondloop.tuning.task import carried_on, task_of, with_something_to_do
 from bondloop.tuning.trial import Bench, Trial
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bondloop.control import Family
+    from bondloop.check import Check
+    from bondloop.control import Controller, Family, Task
+    from bondloop.hybrid import Extrapolation
     from bondloop.transfer import Process
+    from bondloop.tuning.trial import Trial
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.3g} %" if math.isfinite(value) else "-"
 
 
 TICKS, FEW_TICKS = 200_000, 40_000
@@ -33,6 +48,168 @@ checked in full."""
 
 COARSE, FINE = 0.6, 0.85
 """Shares of the time after which the coarse grid and the refinement are over; the rest is for the checks."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The compensator to take, and why.
+
+    Attributes
+    ----------
+    best
+        The trial of the compensator to take; None where none passes the check.
+    trials
+        All that was tried, the least error first.
+    task
+        Process, rate, highest frequency and stroke that settings were derived from.
+    asked
+        The test that was asked for, with its own controller.
+    planned
+        Settings that were to be tried before refinement.
+    seconds
+        How long it took.
+    unsuited
+        Families that do not suit the process, with the reason.
+    carried
+        The test with its measured force carried on, where that was a choice.
+    """
+
+    best: Trial | None
+    trials: tuple[Trial, ...] = field(repr=False)
+    task: Task
+    asked: HybridTest = field(repr=False)
+    planned: int
+    seconds: float
+    unsuited: Mapping[str, str] = field(default_factory=dict)
+    carried: HybridTest | None = field(default=None, repr=False)
+
+    __repr__ = brief
+    _repr_html_ = as_text
+
+    @property
+    def controller(self) -> Controller:
+        """The compensator to take; an error says so where there is none."""
+        if self.best is None or self.best.controller is None:
+            raise InputError(f"there is no controller to recommend: {self.sentence}")
+        return self.best.controller
+
+    @property
+    def test(self) -> HybridTest:
+        """The test with the compensator to take, and with its extrapolation of the force, if any."""
+        return self.asked.replaced(controller=self.controller, extrapolation=self.extrapolation)
+
+    @property
+    def extrapolation(self) -> Extrapolation | None:
+        """How the test carries its measured force on over the step: part of what is recommended."""
+        if self.best is not None and self.best.candidate.carried and self.carried is not None:
+            return self.carried.extrapolation
+        return self.asked.extrapolation
+
+    @property
+    def check(self) -> Check:
+        """Its check."""
+        _ = self.controller
+        assert self.best is not None
+        assert self.best.check is not None
+        return self.best.check
+
+    @property
+    def sentence(self) -> str:
+        """Which, and why, in a sentence."""
+        tried, ran = len(self.trials), sum(t.ran for t in self.trials)
+        if self.best is None:
+            front = next((t for t in self.trials if t.check is not None), None)
+            if front is None:
+                return f"none of {tried} settings gives a stable loop that runs to its end."
+            words = "" if front.check is None else f" ({front.check.verdict.rstrip('.')})"
+            return f"none of the best of {tried} settings passes the check{words}."
+        best = self.best
+        rivals = [t for t in self.trials if t.passed and t is not best]
+        least = min([best.error, *(t.error for t in rivals)])
+        name = best.candidate.family.name + (f" with {best.words}" if best.words else "")
+        lead = f"Take {name}: error {percent(best.error)} against the complete structure"
+        if best.error <= least:
+            reason = f", the least of {ran} settings that run to their end ({tried} were tried)"
+        else:
+            reason = (
+                f", within a tenth of the least ({percent(least)}) of {ran} settings, and of those near it "
+                "the one with most in reserve"
+            )
+        margin = "stands any error of the actuator's model up to tenfold"
+        if math.isfinite(best.margin):
+            margin = f"stands an actuator that answers {percent(best.margin)} differently"
+        noise = (
+            f", and white noise at its inputs leaves it {best.noise:.3g} times as large"
+            if math.isfinite(best.noise)
+            else ""
+        )
+        force = ""
+        if best.candidate.carried and self.extrapolation is not None:
+            e = self.extrapolation
+            force = f" The test needs extrapolation=Extrapolation(late={e.late:g}, points={e.points})."
+        return f"{lead}{reason}; it {margin}{noise}.{force}"
+
+    def rows(self) -> list[Trial]:
+        """Return the best of each family: the chosen one of its own, otherwise the least error."""
+        rows: dict[str, Trial] = {}
+        for trial in self.trials:
+            rows.setdefault(trial.candidate.family.name, trial)
+        if self.best is not None:
+            rows[self.best.candidate.family.name] = self.best
+        return sorted(rows.values(), key=lambda t: (not t.ran, t.error))
+
+    def table(self) -> str:
+        """Return the best of each family as a table."""
+        lines = [
+            f"  {'compensator':<25}{'tried':>6}{'error':>9}{'tracking':>10}{'margin':>9}{'noise':>9}  check"
+        ]
+        for t in self.rows():
+            name = t.candidate.family.name
+            count = sum(other.candidate.family.name == name for other in self.trials)
+            mark = "*" if t is self.best else " "
+            state = {True: "passed", False: "refused", None: ""}[t.passed]
+            if not t.ran:
+                state = t.note if len(t.note) < 44 else f"{t.note[:43]}…"
+            margin = _share(t.margin) if t.ran else "-"
+            shares = f"{_share(t.error):>9}{_share(t.tracking):>10}{margin:>9}"
+            noise = f"{t.noise:.3g}" if math.isfinite(t.noise) else "-"
+            lines.append(f"{mark} {name:<25}{count:>6}{shares}{noise:>9}  {state}".rstrip())
+            if t.words and t.ran:
+                lines.append(f"    {t.words}")
+        lines += [f"  {name:<25}     0  {why}" for name, why in self.unsuited.items()]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        t = self.task
+        about = (
+            f"process {t.process}\nlate by {1e3 * t.lag:.3g} ms at {t.frequency:.3g} Hz, the highest "
+            f"frequency of interest; {1 / t.period:g} samples a second"
+        )
+        return f"{about}\n\n{self.table()}\n\n{self.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain numbers and texts, for JSON."""
+        best = None if self.best is None else self.best.to_dict()
+        if best is not None:
+            best["controller"] = self.controller.describe()
+            best["verdict"] = self.check.verdict
+            best["extrapolation"] = None if self.extrapolation is None else self.extrapolation.describe()
+        return {
+            "sentence": self.sentence, "recommended": best, "process": self.task.process.describe(),
+            "lag": self.task.lag, "frequency": self.task.frequency, "seconds": self.seconds,
+            "planned": self.planned, "trials": [t.to_dict() for t in self.trials],
+            "unsuited": dict(self.unsuited),
+        }  # fmt: skip
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw error over margin of all that was tried, and over noise.
+
+        Parameters
+        ----------
+        path
+            Where to save the figure, if anywhere.
+        """
+        return draw_recommendation(self, path)
 
 
 @telling("trying compensators")
@@ -145,3 +322,58 @@ def _family(name: str) -> Family:
     if name not in FAMILIES:
         raise InputError(unknown_name("family of compensators", name, FAMILIES))
     return FAMILIES[name]
+
+
+MARKS = "osD^vP*XHd<>p"
+"""One for each family, so that more families than colours are told apart."""
+
+
+WIDEST = 10.0
+"""Margin beyond which none was looked for: drawn there."""
+
+
+def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw what was tried and ran to its end; what was chosen has a ring.
+
+    Parameters
+    ----------
+    answer
+        What the search found.
+    path
+        Where to save.
+    """
+    figure = page(4.3)
+    left, right = figure.subplots(1, 2, sharey=True)
+    names = [t.candidate.family.name for t in answer.rows() if t.ran]
+    for i, name in enumerate(names):
+        trials = [t for t in answer.trials if t.ran and t.candidate.family.name == name]
+        look = {"color": COLOURS[i % len(COLOURS)], "marker": MARKS[i % len(MARKS)], "linewidths": 0}
+        for axes, values in ((left, [_margin(t) for t in trials]), (right, [t.noise for t in trials])):
+            errors = np.array([100 * t.error for t in trials])
+            axes.scatter(np.array(values), errors, s=14, alpha=0.75, label=plain(name), **look)
+    left.set_xscale("log")
+    right.set_xscale("log")
+    left.set_yscale("log")
+    dress(left, "margin: change of the actuator that is borne [%]", "error against the reference [%]")
+    dress(right, "noise: rms of the command per rms of white noise")
+    if answer.best is not None:
+        for axes, value in ((left, _margin(answer.best)), (right, answer.best.noise)):
+            _ring(axes, value, 100 * answer.best.error)
+    if names:
+        figure.legend(
+            *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False,
+            fontsize=STYLE.small, labelcolor=INK, handletextpad=0.2, columnspacing=1.4,
+        )  # fmt: skip
+    else:
+        left.text(0.5, 0.5, "nothing ran to its end", ha="center", color=GREY, transform=left.transAxes)
+    words = "\n".join(textwrap.wrap(plain(answer.sentence.replace(" %", "\u00a0%")), 96))
+    figure.suptitle(words, fontsize=STYLE.label, color=INK, x=0.02, ha="left")
+    return finish(figure, path)
+
+
+def _margin(trial: Trial) -> float:
+    return 100 * min(trial.margin, WIDEST)
+
+
+def _ring(axes: Axes, x: float, y: float) -> None:
+    axes.scatter([x], [y], s=110, facecolors="none", edgecolors=INK, linewidths=1.3, zorder=5)

@@ -11,7 +11,10 @@ import numpy as np
 from bondloop.check import RunningLoop, coupled
 from bondloop.control import Task
 from bondloop.control.feedforward import LeadCompensation
-from bondloop.errors import InputError
+from bondloop.engine.analysis.spectrum import within
+from bondloop.engine.ir import Var
+from bondloop.errors import BondloopError, InputError
+from bondloop.hybrid import Extrapolation, Simulation
 from bondloop.identify.process import rank_frequency
 from bondloop.rigs import indexed
 from bondloop.signals import Noise
@@ -19,6 +22,7 @@ from bondloop.signals import Noise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest
     from bondloop.transfer import Process
 
@@ -198,3 +202,129 @@ def identified_process(test: HybridTest, frequency: float) -> Process:
 def _size(process: Process) -> int:
     """Return how many numbers a model has."""
     return process.order + len(process.numerator) + (process.delay > 0)
+
+
+FINER = (8, 16, 32, 64)
+"""Steps of the complete structure for each sample that are tried until two of them agree: a specimen may be
+too stiff for the steps of the computer."""
+
+
+AGREE = 1e-3
+"""Relative difference (rms) of two that agree."""
+
+
+def true_velocities(test: HybridTest, seconds: float) -> dict[str, NDArray[np.float64]]:
+    """Return the interfaces' velocities in the structure from which a test's halves were cut.
+
+    By the name of the channel that should equal it; empty where the structure is not known, or cannot be
+    computed in one piece.
+
+    Parameters
+    ----------
+    test
+        The test.
+    seconds
+        Length of the run.
+    """
+    whole = test.structure
+    if whole is test.numerical:
+        return {}
+    names = indexed("desired.velocity", len(test.half.flows))
+    paths = {
+        name: flow.name.removeprefix("numerical.")
+        for name, flow in zip(names, test.half.flows, strict=True)
+        if isinstance(flow, Var)
+    }
+    if len(paths) < len(names):
+        return {}
+    try:
+        coarse: NDArray[np.float64] | None = None
+        for finer in FINER:
+            fine = _simulated(test, whole, list(paths.values()), seconds, finer)
+            if fine is None:
+                continue
+            if coarse is not None and _difference(coarse, fine) < AGREE:
+                return dict(zip(paths, fine, strict=True))
+            coarse = fine
+    except BondloopError:
+        return {}
+    return {}
+
+
+def _simulated(
+    test: HybridTest, whole: Model, paths: list[str], seconds: float, finer: int
+) -> NDArray[np.float64] | None:
+    """Return variables of the complete structure at the test's samples; None where it diverges."""
+    system = whole.compile(paths)
+    # Values that were changed in the halves are those of the structure too.
+    values = {}
+    for path, value in test.overrides.items():
+        for half in ("numerical", "rig.specimen"):
+            if within(path, half) and path.removeprefix(f"{half}.") in system.parameters:
+                values[f"whole.{path.removeprefix(f'{half}.')}"] = value
+    excitation = {n: test.scale * s for n, s in test.excitation.items()}
+    simulation = Simulation(
+        {"whole": system}, excitation=excitation, rate=finer * test.rate, values=values, name=test.name
+    )
+    run = simulation.run(seconds, every=finer)
+    return np.array([run.record[f"whole.{path}"] for path in paths]) if run.completed else None
+
+
+def _difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    size = float(np.sqrt(np.mean(other**2)))
+    return float(np.sqrt(np.mean((one - other) ** 2))) / size if size > 0 else 0.0
+
+
+POINTS = 4
+"""Samples that the force's line is fitted to: as calm as the force that is held, or nearly."""
+
+
+MOST = 20.0
+"""Samples beyond which nothing is carried on."""
+
+
+def late_samples(test: HybridTest, frequency: float) -> float:
+    """Return by how many samples the measured force comes later than the force itself, the worst of all.
+
+    Parameters
+    ----------
+    test
+        The test.
+    frequency
+        In Hz, at which phases are compared.
+    """
+    loop = RunningLoop(coupled(test).replaced(controller=PLAIN, feedback=False))
+    true = indexed("force", loop.count)
+    step = loop.at(more=true)
+    response = step.response(np.array([frequency]))[0]
+    latest = 0.0
+    for measured, force, command in zip(loop.forces, true, loop.commands, strict=True):
+        column = response[:, step.probes.index(command)]
+        whole, part = column[step.outputs.index(force)], column[step.outputs.index(measured)]
+        # A force that a small motion does not make, within a play, tells nothing.
+        if abs(whole) > 0 and 0.5 < abs(part / whole) < 2:
+            latest = max(latest, float(-np.angle(part / whole) / (2 * np.pi * frequency * test.period)))
+    return float(round(latest, 3))
+
+
+def carried_on(test: HybridTest, frequency: float) -> HybridTest | None:
+    """Return the test with its measured force carried on; None where it has its own way, or cannot.
+
+    Parameters
+    ----------
+    test
+        The test.
+    frequency
+        In Hz, of the motion.
+    """
+    if test.extrapolation is not None or not test.feedback:
+        return None
+    try:
+        late = late_samples(test, frequency)
+        if late > MOST:
+            return None
+        carried = test.replaced(extrapolation=Extrapolation(late=late, points=POINTS))
+        _ = carried.replaced(controller=PLAIN).tick
+    except BondloopError:
+        return None
+    return carried

@@ -21,8 +21,7 @@ from bondloop.errors import BondloopError
 from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
 from bondloop.rigs import indexed
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
-from bondloop.tuning.task import PLAIN, open_loop_velocity
-from bondloop.tuning.truth import true_velocities
+from bondloop.tuning.task import PLAIN, open_loop_velocity, true_velocities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
