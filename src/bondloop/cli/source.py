@@ -70,7 +70,7 @@ def find_model(source: str) -> Model:
         When there is no such name or file, or the file does not define a model.
     """
     if source.endswith(".toml"):
-        return _from_test_file(Path(source))
+        return _model_of_test_file(Path(source))
     if source.endswith(".py"):
         return _from_file(Path(source))
     refuse_other_files(source)
@@ -98,7 +98,7 @@ def _is_file(source: str) -> bool:
     return source.endswith((".py", ".toml", ".h5", ".hdf5")) or "/" in source or "\\" in source
 
 
-def _from_test_file(path: Path) -> Model:
+def _model_of_test_file(path: Path) -> Model:
     from bondloop.files import load
 
     model = load(path).structure
