@@ -31,7 +31,7 @@ from bondloop.engine.codegen.library import _hand_over
 from bondloop.engine.codegen.toolchain import compiler, load
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark
-from bondloop.realtime.programs.loop_programs import signal_table
+from bondloop.realtime.programs.build import signal_table
 from bondloop.structures import attach, elongation, field_form, in_coordinates
 
 if TYPE_CHECKING:

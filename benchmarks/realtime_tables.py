@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bondloop.realtime.telemetry.ring import Histogram, bin_edges
+from bondloop.realtime.ring import Histogram, bin_edges
 
 PERCENTS = (50.0, 99.0, 99.9)
 

@@ -19,8 +19,8 @@ from unittest import mock
 
 import numpy as np
 
-from bondloop.cli.cases import Cases
 from bondloop.cli.settings import find_test
+from bondloop.cli.study import Cases
 from bondloop.engine.codegen.batch import Batch
 from bondloop.engine.codegen.cuda import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass

@@ -6,11 +6,9 @@ from typing import get_args, get_type_hints
 import pytest
 import typer
 
-from bondloop.cli.laboratory.play import slider_of
+from bondloop.cli.dashboard import slider_of
 from bondloop.cli.main import app
-from bondloop.cli.quantities import COUNT, MICROSECONDS, NUMBER, PART, RATE, TIME, WHOLE
-from bondloop.cli.safety_settings import _count
-from bondloop.cli.settings import _converted
+from bondloop.cli.settings import COUNT, MICROSECONDS, NUMBER, PART, RATE, TIME, WHOLE, _converted, _count
 from bondloop.errors import InputError
 
 TEST = "gawthrop-two-actuators"

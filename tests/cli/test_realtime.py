@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from bondloop.cli.laboratory.realtime import _tell_left_out
+from bondloop.cli.realtime import _tell_left_out
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators

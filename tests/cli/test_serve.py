@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bondloop.cli.laboratory.realtime import run_file
+from bondloop.cli.realtime import run_file
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.interop import RemoteRig

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from bondloop.bondgraph import Model
-from bondloop.cli.source import find_model
+from bondloop.cli.settings import find_model
 from bondloop.errors import InputError
 
 MASS = """

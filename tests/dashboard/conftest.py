@@ -108,7 +108,7 @@ def loop(programs):
 def server(loop, tmp_path, monkeypatch):
     """A server in this process that waits for as long as a busy machine may take."""
     monkeypatch.setattr("bondloop.dashboard.presence.GRACE", 600.0)
-    monkeypatch.setattr("bondloop.dashboard.loop_commands.CONFIRM", 60.0)
-    monkeypatch.setattr("bondloop.dashboard.loop_commands.OLD", 50.0)
+    monkeypatch.setattr("bondloop.dashboard.attached.CONFIRM", 60.0)
+    monkeypatch.setattr("bondloop.dashboard.attached.OLD", 50.0)
     with Near(segment=loop.name, runs=tmp_path) as served:
         yield served

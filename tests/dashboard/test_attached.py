@@ -12,10 +12,10 @@ import pytest
 from two_halves import until
 
 from bondloop.dashboard.attached import Attached
-from bondloop.dashboard.page_log import EventLog
+from bondloop.dashboard.presence import EventLog
 from bondloop.dashboard.samples import Samples
 from bondloop.realtime import Console
-from bondloop.realtime.telemetry.segment import Segment
+from bondloop.realtime.segment import Segment
 
 sys.path.insert(0, str(Path(__file__).parent))
 from many_actuators import odd_loop

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bondloop.dashboard.bars import OVERFLOWING, Bars
-from bondloop.realtime.telemetry.snapshot import ShownChannel
+from bondloop.dashboard.samples import OVERFLOWING, Bars
+from bondloop.realtime.snapshot import ShownChannel
 from bondloop.rehearsal.channel_bounds import DIVERGED
 
 

@@ -6,8 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bondloop.dashboard.frames import PLANE, STRIP, Block, lowest_highest, packed, unpacked
-from bondloop.dashboard.history import NOTHING, Curves, History
+from bondloop.dashboard.frames import (
+    NOTHING,
+    PLANE,
+    STRIP,
+    Block,
+    Curves,
+    History,
+    lowest_highest,
+    packed,
+    unpacked,
+)
 
 VALUES = st.floats(width=32, allow_nan=True, allow_infinity=True)
 

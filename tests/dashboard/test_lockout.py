@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.dashboard.connections import GET_ON, MOST
+from bondloop.dashboard.app import GET_ON, MOST
 from bondloop.dashboard.hub import SILENT, VIEWERS
 from conftest import Near, Server
 
@@ -102,8 +102,8 @@ def test_greedy_viewers_do_not_delay_a_command(loop, tmp_path):
 
 def test_frames_that_never_come_hold_up_no_command(server, monkeypatch):
     """The process that makes them is stopped: it is killed after a while, and another goes on."""
-    monkeypatch.setattr("bondloop.dashboard.telemetry.PATIENCE", 1.0)
-    monkeypatch.setattr("bondloop.dashboard.telemetry.PROCESSOR", 2)
+    monkeypatch.setattr("bondloop.dashboard.samples.PATIENCE", 1.0)
+    monkeypatch.setattr("bondloop.dashboard.samples.PROCESSOR", 2)
 
     with talking(server) as talk:
         for word in ("take", "arm", "start"):
@@ -172,7 +172,7 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
         await asyncio.sleep(1.5 * GET_ON)
         return [], ""
 
-    monkeypatch.setattr("bondloop.dashboard.replay.routes.Replay._files", listed)
+    monkeypatch.setattr("bondloop.dashboard.app.Replay._files", listed)
     answers = []
     asking = threading.Thread(
         target=lambda: answers.append(httpx.get(f"{server.url}/api/runs", verify=False, timeout=LIMIT))

@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))  # for endless_fi
 from endless_file import endless
 
 from bondloop.dashboard import preparation as preparing
+from bondloop.dashboard import replay as run_files
 from bondloop.dashboard.app import application
 from bondloop.dashboard.frames import PLANE, STRIP, unpacked
-from bondloop.dashboard.replay import run_files
-from bondloop.dashboard.replay.run_table import RunTable
-from bondloop.dashboard.settings import Settings, Subject
+from bondloop.dashboard.replay import RunTable
+from bondloop.dashboard.server import Settings, Subject
 from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.errors import InputError
 from bondloop.readers import reader_process
@@ -155,7 +155,7 @@ def test_the_last_sample_is_shown(client, record):
 @pytest.fixture
 def pieces(monkeypatch):
     """Small pieces, so that a small file is a long one."""
-    from bondloop.dashboard.replay import run_table
+    from bondloop.dashboard import replay as run_table
 
     for name, value in (("PIECE", 1024), ("KEPT", 20_000), ("FINE", 2000)):
         monkeypatch.setattr(run_table, name, value)
@@ -189,7 +189,7 @@ def test_a_long_run_is_shown_as_if_it_fitted_into_memory(pieces, record, tmp_pat
 
 
 def pieces_events(table):
-    from bondloop.dashboard.replay.run_events import events_of
+    from bondloop.dashboard.replay import events_of
 
     return events_of(table.path, table.time, table.changes, table.head.attributes)
 

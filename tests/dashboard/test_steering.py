@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.realtime.telemetry.segment import write_words
+from bondloop.realtime.segment import write_words
 from conftest import Near, Server
 
 pytestmark = pytest.mark.realtime

@@ -25,7 +25,7 @@ from two_halves import PERIOD, make_computer, make_rig
 from wire import ACCEPT, ALIVE, BUSY, BYE, COMMAND, HELLO, MEASURED, REFUSE, pack, unpack
 
 from bondloop.realtime import RigOptions, RigProcess
-from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime.options import fresh_key
 from bondloop.realtime.programs.build import build_pair
 
 BURST = 64

@@ -23,7 +23,7 @@ from two_halves import make_computer, make_rig
 
 from bondloop.realtime import Ring
 from bondloop.realtime.programs.build import loop_sources
-from bondloop.realtime.telemetry.segment import fresh_name, remove
+from bondloop.realtime.segment import fresh_name, remove
 
 KINDS = ["ring", "link", "mailbox", "executive"]
 THREADS = ("-fsanitize=thread", "-g", "-O1", "-pthread")

@@ -13,7 +13,8 @@ from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.realtime.machine_limits import switch_facts
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, channel_names
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import causes as channel_names
 from bondloop.safety.switch import start_words
 from bondloop.signals import Sine, Step, Table
 from bondloop.transfer import MassSpringDamper

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from two_halves import until
 
-from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.interruption import interrupts
+from bondloop.realtime.supervision import Attendant, interrupts
 
 
 class Loop:

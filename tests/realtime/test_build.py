@@ -28,7 +28,7 @@ from bondloop.papers import dubois_damper, gawthrop_two_actuators, wagg_two_mass
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.programs.build import build_loop, build_rig, loop_sources, rig_sources
 from bondloop.realtime.programs.interface import computer_ends, rig_ends
-from bondloop.realtime.telemetry.protocol import EVENT, HEADER, MAIL, slot_type
+from bondloop.realtime.protocol import EVENT, HEADER, MAIL, slot_type
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 from compilers_here import COMPILERS, STRICT

@@ -16,10 +16,10 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Tunable
 from bondloop.realtime import Console, LoopProcess, Ring
 from bondloop.realtime.programs.build import build_pair
+from bondloop.realtime.protocol import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
 from bondloop.realtime.recorder import Recorder
+from bondloop.realtime.ring import EventLog
 from bondloop.realtime.stop_requests import REQUESTS
-from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.protocol import EVENTS, MAIL, MAIL_KEY, MAILS, REFUSALS
 from bondloop.results import Record, read_events
 from bondloop.safety import Cause
 

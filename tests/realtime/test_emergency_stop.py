@@ -15,9 +15,9 @@ from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.protocol import FLAGS
 from bondloop.realtime.session import run_realtime
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
-from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.safety import Interlock
 
 TELLS, PRESSED = 1, 2

@@ -10,7 +10,7 @@ from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 from bondloop.engine.codegen import Runner
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_loop
-from bondloop.realtime.telemetry.protocol import FLAGS
+from bondloop.realtime.protocol import FLAGS
 from bondloop.safety.causes import Cause
 
 SILENCE = 1.0

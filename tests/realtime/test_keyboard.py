@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from two_halves import LoopOptions, until
 
+from bondloop.cli.terminal import stop_keys
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.keyboard import stop_keys
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, Mailbox
+from bondloop.realtime.protocol import MAILS
 from bondloop.realtime.stop_requests import FOLDER
-from bondloop.realtime.telemetry.protocol import MAILS
 
 HOLDER = """
 import fcntl, sys

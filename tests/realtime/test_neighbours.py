@@ -19,10 +19,10 @@ from bondloop.engine.codegen import compiler
 from bondloop.engine.codegen.toolchain import build_program
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring
-from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime import segment as shared
+from bondloop.realtime.options import fresh_key
 from bondloop.realtime.programs.build import build_pair
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
-from bondloop.realtime.telemetry import segment as shared
 
 KEY = "000102030405060708090a0b0c0d0e0f"
 OFFER = [1.0, 1.0, PERIOD, 1.0, 0.0]

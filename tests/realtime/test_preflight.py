@@ -16,13 +16,13 @@ from test_start import LIMITS
 from two_halves import until
 from wire import ACCEPT, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
-from bondloop.cli.laboratory.preflight import TerminalList
+from bondloop.cli.terminal import TerminalList
 from bondloop.errors import InputError
 from bondloop.files import read_channels_text
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
-from bondloop.realtime.console.preflight import AT_REST, CHECK, ITEMS, RECORD, SELF_TEST, STOP, Item
+from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, SELF_TEST, STOP, Item
 from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.session import prepare
 from bondloop.report import write_report
@@ -251,7 +251,7 @@ def test_a_reset_clears_it(session):
 
 
 def flags(console):
-    from bondloop.realtime.telemetry.protocol import FLAGS
+    from bondloop.realtime.protocol import FLAGS
 
     rows = console.rows(since=max(console.written - 1, 0))
     return [word for word, bit in FLAGS.items() if len(rows) and rows["flags"][-1] & bit]

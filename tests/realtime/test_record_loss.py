@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from bondloop.cli.laboratory.realtime import _tell_trouble
 from bondloop.cli.main import app
+from bondloop.cli.realtime import _tell_trouble
 from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 from bondloop.files import load_text

@@ -13,8 +13,7 @@ from bondloop.errors import InputError
 from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopOptions, session
-from bondloop.realtime.dry_run import expected
-from bondloop.realtime.machine_limits import NEEDED, machine_options
+from bondloop.realtime.machine_limits import NEEDED, expected, machine_options
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.safety import Interlock, Limits, PowerTrip
 

@@ -6,10 +6,10 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, Ring
+from bondloop.realtime.protocol import HEADER, VERSION, slot_type
+from bondloop.realtime.ring import Histogram, bin_edges
+from bondloop.realtime.segment import Segment, fresh_name, remove
 from bondloop.realtime.stop_requests import FOLDER, MAGIC
-from bondloop.realtime.telemetry.protocol import HEADER, VERSION, slot_type
-from bondloop.realtime.telemetry.ring import Histogram, bin_edges
-from bondloop.realtime.telemetry.segment import Segment, fresh_name, remove
 
 SLOTS, CHANNELS = 16, 3
 
@@ -196,7 +196,7 @@ def test_an_empty_histogram():
 def test_a_reader_keeps_its_loads_in_order(programs, table, monkeypatch):
     """Count, fence, samples, fence, count again: without the fences ARM may read samples before the count."""
     events = []
-    monkeypatch.setattr("bondloop.realtime.telemetry.ring.fence", lambda: events.append("fence"))
+    monkeypatch.setattr("bondloop.realtime.ring.fence", lambda: events.append("fence"))
     monkeypatch.setattr(Ring, "written", property(lambda ring: (events.append("count"), _written(ring))[1]))
     with LoopProcess(programs.loop, LoopOptions(lock_step=True, steps=5, retreat=1e-3), table) as loop:
         assert loop.wait(60) == 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.realtime.telemetry.segment import read_words, write_words
+from bondloop.realtime.segment import read_words, write_words
 
 
 class Memory:

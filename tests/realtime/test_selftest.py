@@ -15,8 +15,7 @@ from bondloop.engine.ir.tick import Tunable
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, mr_damper_building
 from bondloop.realtime import LoopOptions, LoopProcess, run_realtime
-from bondloop.realtime.programs.build import loop_sources
-from bondloop.realtime.programs.loop_programs import loop_program, signal_table
+from bondloop.realtime.programs.build import loop_program, loop_sources, signal_table
 from bondloop.results import read_run
 from bondloop.safety import Interlock, Limits, PowerTrip
 

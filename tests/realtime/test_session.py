@@ -16,13 +16,13 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session
-from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.programs.loop_programs import rig_program, signal_table
+from bondloop.realtime.programs.build import rig_program, signal_table
 from bondloop.realtime.recorder_supervisor import merged_files
+from bondloop.realtime.segment import Segment
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
 from bondloop.realtime.summary import Watcher, summary_lines
-from bondloop.realtime.telemetry.segment import Segment
+from bondloop.realtime.supervision import Attendant
 from bondloop.results import Record, read_cycles, read_run
 from bondloop.safety import Interlock, Limits
 from bondloop.signals import table

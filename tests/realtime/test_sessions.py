@@ -11,8 +11,8 @@ from bondloop.engine.ir.tick import Channel
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs.build import build_loop
+from bondloop.realtime.segment import remove_dead_link
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
-from bondloop.realtime.telemetry.segment import remove_dead_link
 
 
 def link_of(scheme, shm):

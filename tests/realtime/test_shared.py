@@ -9,9 +9,9 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess
+from bondloop.realtime import segment as shared
+from bondloop.realtime.segment import Segment, fresh_name, need_linux, sweep
 from bondloop.realtime.stop_requests import FOLDER
-from bondloop.realtime.telemetry import segment as shared
-from bondloop.realtime.telemetry.segment import Segment, fresh_name, need_linux, sweep
 
 
 @pytest.fixture

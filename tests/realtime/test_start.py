@@ -15,7 +15,7 @@ from wire import ACCEPT, COMMAND, HELLO, MEASURED, pack
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.console.console import Console
+from bondloop.realtime.console import Console
 from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.summary import Live, summary_lines

@@ -11,7 +11,7 @@ import pytest
 import typer
 from two_halves import LoopOptions, until
 
-from bondloop.cli.laboratory.stop import stop
+from bondloop.cli.stop import stop
 from bondloop.errors import InputError
 from bondloop.realtime import Console, LoopProcess, stop_requests
 from bondloop.realtime.stop_requests import (
@@ -27,7 +27,7 @@ from bondloop.realtime.stop_requests import (
 ALONE = """
 import sys
 from bondloop.realtime import stop_requests
-heavy = {"numpy", "scipy", "h5py", "starlette", "typer", "bondloop.realtime.telemetry"} & set(sys.modules)
+heavy = {"numpy", "scipy", "h5py", "starlette", "typer", "bondloop.realtime.segment"} & set(sys.modules)
 assert not heavy, heavy
 print(stop_requests.request_all([sys.argv[1]], sys.argv[2], "somebody")[0].confirmed)
 """

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from bondloop.cli.laboratory.play import slider_of, variant_of
+from bondloop.cli.dashboard import slider_of, variant_of
 from bondloop.control import Direct
 from bondloop.engine.codegen.toolchain import zig
 from bondloop.engine.codegen.wasm import wasm_compiler, write_wasm

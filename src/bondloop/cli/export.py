@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.quantities import TIME, WHOLE
-from bondloop.cli.settings import Setting, TestSource, find_test, length_of
-from bondloop.cli.source import short_name
+from bondloop.cli.settings import TIME, WHOLE, Setting, TestSource, find_test, length_of, short_name
 from bondloop.display import at_work
 from bondloop.errors import InputError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.quantities import RATE, TIME
+from bondloop.cli.settings import RATE, TIME
 from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:

@@ -7,22 +7,16 @@ from typing import Annotated
 import typer
 
 from bondloop import __version__
-from bondloop.cli import (
-    benchmark,
-    check,
-    doctor,
-    draw,
-    equations,
-    export,
-    identify,
-    listing,
-    report,
-    run,
-    show,
-    study,
-    tune,
-)
-from bondloop.cli.laboratory import channels, dashboard, play, realtime, rig, serve, stop
+from bondloop.cli import channels, dashboard, doctor, export, identify, realtime, run, show, stop, study, tune
+from bondloop.cli import dashboard as play
+from bondloop.cli import models as draw
+from bondloop.cli import models as equations
+from bondloop.cli import models as listing
+from bondloop.cli import realtime as rig
+from bondloop.cli import realtime as serve
+from bondloop.cli import run as check
+from bondloop.cli import show as report
+from bondloop.cli import tune as benchmark
 from bondloop.cli.output import FailingInOneSentence
 
 # Without Rich: importing it would double the time in which --help answers.

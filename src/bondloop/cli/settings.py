@@ -3,22 +3,289 @@
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from bondloop import papers
-from bondloop.cli.quantities import whole
-from bondloop.cli.source import completed, refuse_other_files
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError, nearest, unknown_name
+from bondloop.safety import Interlock, Limits, PowerTrip, safety_from
+from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest, Rehearsable
+
+
+SUFFIXES = (".py", ".toml", ".h5", ".hdf5")
+"""Of files that a source may be."""
+
+
+def completed(incomplete: str) -> list[str]:
+    """Return what a shell may complete a source to: ready-made names, then files and folders.
+
+    >>> completed("wagg-")
+    ['wagg-three-mass', 'wagg-two-mass-rig']
+    """
+    names = [entry.name for entry in papers.entries() if entry.name.startswith(incomplete)]
+    folder, _, begun = incomplete.rpartition("/")
+    root = Path(f"{folder}/" if "/" in incomplete else ".")
+    found = sorted(root.iterdir()) if root.is_dir() else []
+    fitting = [f for f in found if f.name.startswith(begun) and not f.name.startswith(".")]
+    before = incomplete.removesuffix(begun)
+    names += [f"{before}{f.name}/" for f in fitting if f.is_dir()] if incomplete else []
+    return names + [f"{before}{f.name}" for f in fitting if f.suffix in SUFFIXES]
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completed,
+        metavar="NAME|FILE.py|FILE.toml",
+        help="A name that `bondloop list` shows, a Python file that defines `model`, or a test file.",
+    ),
+]
+
+
+def short_name(source: str) -> str:
+    """Return the name of a model's source, without folder and suffix.
+
+    Examples
+    --------
+    >>> short_name("models/motor.py"), short_name("gawthrop-three-mass")
+    ('motor', 'gawthrop-three-mass')
+    """
+    return Path(source).stem if _is_file(source) else source
+
+
+def find_model(source: str) -> Model:
+    """Return the model that `source` names.
+
+    Parameters
+    ----------
+    source
+        A ready-made model's name, the path of a Python file whose `model` is a `Model` or a function that
+        returns one, or that of a test file (TOML), whose structure is meant.
+
+    Raises
+    ------
+    InputError
+        When there is no such name or file, or the file does not define a model.
+    """
+    if source.endswith(".toml"):
+        return _model_of_test_file(Path(source))
+    if source.endswith(".py"):
+        return _from_file(Path(source))
+    refuse_other_files(source)
+    try:
+        entry = papers.find(source)
+    except InputError as error:
+        raise InputError(f"{error}; or give a Python file that defines `model`") from None
+    return entry.model()
+
+
+def refuse_other_files(source: str) -> None:
+    """Refuse what is meant as a file and is none that can be read; names of ready-made ones have no dots."""
+    path = Path(source)
+    if not (path.suffix or "/" in source or "\\" in source):
+        return
+    if path.exists():
+        raise InputError(f"{source}: expected a file that ends in .toml or .py")
+    siblings = [str(path.parent / f.name) for f in path.parent.glob("*.*")] if path.parent.is_dir() else []
+    near = nearest(source, [f for f in siblings if f.endswith((".toml", ".py"))], count=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise InputError(f"{source}: there is no such file{hint}")
+
+
+def _is_file(source: str) -> bool:
+    return source.endswith((".py", ".toml", ".h5", ".hdf5")) or "/" in source or "\\" in source
+
+
+def _model_of_test_file(path: Path) -> Model:
+    from bondloop.files import load
+
+    model = load(path).structure
+    if model is None:
+        raise InputError(
+            f"{path}: its test has no bond graph to show; a hybrid test with a structure has one"
+        )
+    return model
+
+
+def _from_file(path: Path) -> Model:
+    from bondloop.bondgraph import Model
+    from bondloop.files import names_in, running
+
+    names = names_in(path, "bondloop_model")
+    with running(path):
+        if "model" not in names:
+            raise InputError(
+                f"{path} defines no `model`; assign it a Model, or write a function that returns one"
+            )
+        made = names["model"]
+        if not isinstance(made, Model) and callable(made):
+            made = made()
+    if isinstance(made, Model):
+        return made
+    raise InputError(
+        f"{path}: `model` is of type {type(made).__name__}; a bondloop.bondgraph.Model was expected"
+    )
+
+
+_LIMITS = tuple(f.name for f in fields(Limits))
+_POWER = tuple(f.name for f in fields(PowerTrip))
+_PARTS = {"limits": _LIMITS, "power": _POWER}
+_COUNTS = ("stale", "deadline")
+_PLAIN = tuple(f.name for f in fields(Interlock) if f.name not in _PARTS)
+
+
+def is_of_safety(path: str) -> bool:
+    """Whether a setting is one of limits or interlock.
+
+    >>> is_of_safety("limits.force"), is_of_safety("rig.latency")
+    (True, False)
+    """
+    return path.partition(".")[0] in ("limits", "interlock") and "." in path
+
+
+def with_safety(test: HybridTest, settings: Mapping[str, str]) -> HybridTest:
+    """Return a test with other limits, or another interlock; one is made where there is none.
+
+    Parameters
+    ----------
+    test
+        The test.
+    settings
+        Values as texts, by path: those for which `is_of_safety` holds.
+    """
+    limits = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("limits.")}
+    inner = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("interlock.")}
+    changes: dict[str, object] = {}
+    for name in limits:
+        if name not in _LIMITS:
+            raise InputError(unknown_name("limit", name, _LIMITS))
+    if limits and not hasattr(test, "limits"):
+        raise InputError("this test has no limits to set")
+    if limits:
+        kept = {} if test.limits is None else test.limits.describe()
+        changes["limits"] = Limits(**{**kept, **limits})
+    if inner and not hasattr(test, "interlock"):
+        raise InputError("this test has no interlock to set")
+    if inner:
+        changes["interlock"] = _interlock(test.interlock or Interlock(), inner)
+    return test.replaced(**changes) if changes else test
+
+
+def _interlock(kept: Interlock, settings: Mapping[str, str]) -> Interlock:
+    described: dict[str, Any] = kept.describe()
+    for path, text in settings.items():
+        word, _, rest = path.partition(".")
+        if path == "power":  # its threshold
+            word, rest = "power", "threshold"
+        if rest and rest in _PARTS.get(word, ()):
+            own = described[word] or {"safety": "PowerTrip"}
+            described[word] = {**own, rest: text}
+        elif path in _COUNTS:
+            described[path] = _count(path, text)
+        elif path in _PLAIN:
+            described[path] = text
+        else:
+            known = [*_PLAIN, *(f"{part}.{name}" for part, names in _PARTS.items() for name in names)]
+            raise InputError(unknown_name("setting", path, known, where="the interlock"))
+    made = safety_from(described)
+    assert isinstance(made, Interlock)
+    return made
+
+
+def _count(path: str, text: str) -> int:
+    try:
+        return whole(text)
+    except ValueError:
+        raise InputError(f"interlock.{path}: expected a whole number; found {text!r}") from None
+
+
+T = TypeVar("T", int, float)
+
+
+def plain(text: str) -> float:
+    """Return a plain number.
+
+    Python's own reading takes ``1_0`` for ten, which a table does not, nor a quantity with a unit.
+
+    >>> plain("1e3")
+    1000.0
+    >>> plain("1_0")
+    Traceback (most recent call last):
+    ValueError: '1_0' is no number
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
+def whole(text: str) -> int:
+    """Return a whole number; see `plain`.
+
+    >>> whole("12")
+    12
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def _reader(name: str, unit: str) -> Callable[[str | float], float]:
+    """Return what reads an option: a number alone counts in the unit, a text says its own."""
+
+    def read(text: str | float) -> float:
+        try:
+            return plain(str(text))
+        except ValueError:
+            pass
+        try:
+            return quantity(str(text), unit) / quantity(f"1 {unit}")
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    read.__name__ = name  # as --help calls it
+    return read
+
+
+TIME = _reader("time", "s")
+MICROSECONDS = _reader("time", "us")
+RATE = _reader("rate", "Hz")
+PART = _reader("part", "1")
+
+
+def _plain_reader(
+    name: str, read_text: Callable[[str], T], wanted: str, least: float = -math.inf
+) -> Callable[[str | T], T]:
+    """Return what reads an option that has no unit."""
+
+    def read(text: str | T) -> T:
+        try:
+            answer = read_text(str(text))
+        except ValueError:
+            answer = None
+        if answer is None or answer < least:
+            raise typer.BadParameter(f"expected {wanted}; found {text!r}")
+        return answer
+
+    read.__name__ = name
+    return read
+
+
+NUMBER = _plain_reader("float", plain, "a number")
+WHOLE = _plain_reader("integer", whole, "a whole number")
+COUNT = _plain_reader("integer", whole, "a whole number of at least 1", 1)
 
 
 IN_REAL_TIME = ("gap", "record_loss", "page_loss")
@@ -68,7 +335,6 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType 
     """
     if source.endswith(".toml"):
         return _from_test_file(Path(source), settings)
-    from bondloop.cli.safety_settings import with_safety
 
     safety, settings = _apart(settings)
     module = _module(source)
@@ -91,7 +357,6 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType 
 
 
 def _from_test_file(path: Path, settings: list[str]) -> tuple[HybridTest, SimpleNamespace]:
-    from bondloop.cli.safety_settings import with_safety
     from bondloop.files import read
 
     safety, rest = _apart(settings)
@@ -119,8 +384,6 @@ def own_length(
 
 def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:
     """Return the settings of limits and interlock, and the others."""
-    from bondloop.cli.safety_settings import is_of_safety
-
     pairs = [(text, _split(text)) for text in settings]
     safety = {path: value for _, (path, value) in pairs if is_of_safety(path)}
     return safety, [text for text, (path, _) in pairs if path not in safety]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bondloop.dashboard.access import Allowance, shown_name
-from bondloop.dashboard.frames import PLANE, STRIP
-from bondloop.dashboard.history import NOTHING, Curves, Sent
+from bondloop.dashboard.frames import NOTHING, PLANE, STRIP, Curves, Sent
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:

@@ -9,20 +9,16 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bondloop.dashboard.attached import Attached
-from bondloop.dashboard.loop_commands import LoopCommands
-from bondloop.dashboard.page_log import EventLog
+from bondloop.dashboard.attached import Attached, LoopCommands
 from bondloop.dashboard.preparation import Rehearsal
-from bondloop.dashboard.presence import Presence
-from bondloop.dashboard.telemetry import Telemetry
+from bondloop.dashboard.presence import EventLog, Presence
+from bondloop.dashboard.samples import Telemetry
 from bondloop.errors import InputError
-from bondloop.realtime import PREFIX, REQUESTS
-from bondloop.realtime.console import Console
-from bondloop.realtime.telemetry import is_alive
+from bondloop.realtime import PREFIX, REQUESTS, Console, is_alive
 
 if TYPE_CHECKING:
     from bondloop.dashboard.client import Client
-    from bondloop.dashboard.settings import Settings
+    from bondloop.dashboard.server import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
 

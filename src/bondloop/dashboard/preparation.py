@@ -25,7 +25,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from bondloop.dashboard.settings import Settings, Subject
+    from bondloop.dashboard.server import Settings, Subject
 
 
 NICE = 10

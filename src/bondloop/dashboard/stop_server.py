@@ -31,7 +31,7 @@ from bondloop.errors import InputError
 from bondloop.realtime import REQUESTS, Request, Requests, living_loops
 
 if TYPE_CHECKING:
-    from bondloop.dashboard.settings import Settings
+    from bondloop.dashboard.server import Settings
 
 
 LONGEST_HEAD, LONGEST_BODY = 8192, 1024

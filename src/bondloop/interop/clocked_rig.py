@@ -11,8 +11,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.interop.following_rig import Channels, FollowingRig
-from bondloop.realtime.console import Mailbox
-from bondloop.realtime.telemetry import EventLog, Ring
+from bondloop.realtime import EventLog, Mailbox, Ring
 from bondloop.safety import cause_words
 
 if TYPE_CHECKING:

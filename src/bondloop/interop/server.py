@@ -28,8 +28,7 @@ from bondloop.results.records import amend_run
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.interop.following_rig import FollowingRig
-    from bondloop.realtime import Live
-    from bondloop.realtime.console import Preflight
+    from bondloop.realtime import Live, Preflight
 
 
 PROTOCOLS = ("generic-client", "plain")

@@ -22,20 +22,12 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.engine.data import number
 from bondloop.errors import BondloopError, InputError
-from bondloop.realtime.attendant import Attendant
-from bondloop.realtime.console.mailbox import Mailbox
-from bondloop.realtime.packet_key import with_key
-from bondloop.realtime.silence import silence
+from bondloop.realtime.mailbox import Mailbox
+from bondloop.realtime.options import with_key
+from bondloop.realtime.ring import Ring, Status
+from bondloop.realtime.segment import Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
 from bondloop.realtime.stop_requests import FOLDER
-from bondloop.realtime.telemetry.ring import Ring, Status
-from bondloop.realtime.telemetry.segment import (
-    Segment,
-    fresh_name,
-    need_linux,
-    remove,
-    remove_dead_link,
-    sweep,
-)
+from bondloop.realtime.supervision import Attendant, silence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -175,7 +167,7 @@ class RigProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.programs.loop_programs.rig_program`.
+        From `bondloop.realtime.programs.build.rig_program`.
     options
         How it runs.
 
@@ -213,7 +205,7 @@ class LoopProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.programs.loop_programs.loop_program`.
+        From `bondloop.realtime.programs.build.loop_program`.
     options
         How it runs.
     table

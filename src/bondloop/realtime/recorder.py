@@ -26,11 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.realtime.ring import EventLog, Ring, Status
+from bondloop.realtime.segment import is_alive, read_words
 from bondloop.realtime.stop_requests import STATES
 from bondloop.realtime.summary import outcome, timing
-from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.ring import Ring, Status
-from bondloop.realtime.telemetry.segment import is_alive, read_words
 from bondloop.results.records import EVENT_COLUMNS, GrowingRun
 from bondloop.safety import Cause, cause_words
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bondloop.realtime.telemetry.snapshot import Event
+    from bondloop.realtime.snapshot import Event
 
 
 CYCLE = {

@@ -20,8 +20,6 @@ from bondloop.engine.ir import calls, dump_tick
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.realtime.channels.wiring import refuse_misfits
-from bondloop.realtime.console.preflight import Preflight
-from bondloop.realtime.interruption import interrupts
 from bondloop.realtime.machine_limits import (
     as_told,
     elsewhere_words,
@@ -29,19 +27,24 @@ from bondloop.realtime.machine_limits import (
     machine_options,
     trips_in_words,
 )
-from bondloop.realtime.options import LoopOptions, RigOptions
-from bondloop.realtime.packet_key import fresh_key
+from bondloop.realtime.options import LoopOptions, RigOptions, fresh_key
 from bondloop.realtime.policy import PreflightPolicy, SessionPolicy
+from bondloop.realtime.preflight import Preflight
 from bondloop.realtime.process import LoopProcess, RigProcess
-from bondloop.realtime.programs.build import LINKS, drivers_for
+from bondloop.realtime.programs.build import (
+    LINKS,
+    drivers_for,
+    fmu_driver,
+    loop_program,
+    rig_program,
+    signal_table,
+)
 from bondloop.realtime.programs.interface import measured_names
-from bondloop.realtime.programs.loop_programs import fmu_driver, loop_program, rig_program, signal_table
 from bondloop.realtime.recorder import RESERVE
 from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_run, merged_files
-from bondloop.realtime.silence import page_silence, silence_words
+from bondloop.realtime.segment import need_linux, write_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
-from bondloop.realtime.supervision import Beside
-from bondloop.realtime.telemetry.segment import need_linux, write_words
+from bondloop.realtime.supervision import Beside, interrupts, page_silence, silence_words
 from bondloop.rehearsal import Run, operated, origin, run_length, steps_of
 from bondloop.safety import WARNING, Cause
 
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels
     from bondloop.realtime.recorder_supervisor import Health
-    from bondloop.realtime.telemetry.ring import Status
+    from bondloop.realtime.ring import Status
 
 
 VERDICT = 2000

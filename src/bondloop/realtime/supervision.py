@@ -2,12 +2,187 @@
 
 from __future__ import annotations
 
+import select
+import signal
+import socket
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bondloop.realtime.process import LoopProcess
+
+
+@contextmanager
+def interrupts(
+    then: Callable[[], None] = lambda: None, bell: int = -1, further: list[int] | None = None
+) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM instead of being ended by them; in the main thread, which alone gets them.
+
+    Parameters
+    ----------
+    then
+        Called at each of them, when the main thread gets round to it.
+    bell
+        File (that never blocks) into which the number of the signal is written as it comes, whatever the main
+        thread is doing: for another thread that listens. -1: none.
+    further
+        Where all but the first are collected, if not with it: what an outer collector has, so that they are
+        not lost to one who waits behind what the first has ended.
+    """
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def heard(number: int, _: object) -> None:
+        (further if asked and further is not None else asked).append(number)
+        then()
+
+    both = (signal.SIGINT, signal.SIGTERM)
+    # The bell is there before the handlers and longer than they: what is noted is rung, too.
+    other = signal.set_wakeup_fd(bell, warn_on_full_buffer=False) if bell >= 0 else -1
+    before = [signal.signal(number, heard) for number in both]
+    try:
+        yield asked
+    finally:
+        for number, handler in zip(both, before, strict=True):
+            signal.signal(number, handler)
+        if bell >= 0:
+            signal.set_wakeup_fd(other)
+
+
+SILENT = 1.0
+"""Seconds without a cycle after which a loop does not answer."""
+PAGE_SILENT = 0.5
+"""Seconds without a turn after which the server of the operator's page stands still."""
+
+
+def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
+    """Return for how many seconds a loop has not answered; 0 while it does, or has not begun.
+
+    Parameters
+    ----------
+    heartbeat_ns
+        When its last cycle began; 0: there was none yet.
+    period_ns
+        Of its cycles.
+    now_ns
+        By the same clock.
+
+    Examples
+    --------
+    >>> silence(10**9, 10**6, 15 * 10**8), silence(10**9, 10**6, 4 * 10**9), silence(0, 10**6, 4 * 10**9)
+    (0.0, 3.0, 0.0)
+    """
+    seconds = 1e-9 * (now_ns - heartbeat_ns)
+    return seconds if heartbeat_ns and seconds > SILENT + 2e-9 * period_ns else 0.0
+
+
+def page_silence(heartbeat_ns: int, now_ns: int) -> float:
+    """Return for how many seconds the server of the operator's page has stood still; 0 while it turns.
+
+    Parameters
+    ----------
+    heartbeat_ns
+        When it last turned; 0: no page is attached, or it has let go of the loop.
+    now_ns
+        By the same clock.
+
+    Examples
+    --------
+    >>> page_silence(10**9, 12 * 10**8), page_silence(10**9, 2 * 10**9), page_silence(0, 10**9)
+    (0.0, 1.0, 0.0)
+    """
+    seconds = 1e-9 * (now_ns - heartbeat_ns)
+    return seconds if heartbeat_ns and seconds > PAGE_SILENT else 0.0
+
+
+def silence_words(seconds: float) -> str:
+    """Say that a loop does not answer, and what to do; nothing where it does.
+
+    >>> silence_words(0.0)
+    ''
+    """
+    if not seconds:
+        return ""
+    return (
+        f"THE LOOP DOES NOT ANSWER ({seconds:.0f} s): only the rig's own watchdog has the rig now; use the "
+        "emergency stop. Ctrl-C twice ends the loop"
+    )
+
+
+_END = 0
+"""On the bell: no signal has this number."""
+
+
+class _Stoppable(Protocol):
+    @property
+    def silence(self) -> float: ...
+
+    def stop(self) -> None: ...
+
+    def send(self, number: int) -> None: ...
+
+
+class Attendant:
+    """Beats the heartbeat of a loop, and stops it when its bell rings.
+
+    The first SIGINT or SIGTERM stops the test, without a trip; any further one trips, and kills a loop that
+    does not answer: its signals wait for ever, and the rig's own watchdog has the rig already.
+
+    Parameters
+    ----------
+    loop
+        The loop's process.
+    header
+        Of its telemetry segment.
+    period
+        Seconds between beats.
+
+    Attributes
+    ----------
+    bell
+        File for `bondloop.realtime.supervision.interrupts`: numbers of signals are written into it.
+    """
+
+    def __init__(self, loop: _Stoppable, header: NDArray[np.void], period: float) -> None:
+        self._loop, self._header, self._period = loop, header, period
+        self._ears, self._rope = socket.socketpair()
+        self._rope.setblocking(False)
+        self.bell = self._rope.fileno()
+        self._thread = threading.Thread(target=self._attend, name="operator and heartbeat", daemon=True)
+        self._thread.start()
+
+    def _attend(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._ears, select.POLLIN)
+        called = False
+        while True:
+            self._header["supervisor_ns"][0] = time.monotonic_ns()
+            if waiting.poll(1000 * self._period):
+                for number in self._ears.recv(64):
+                    if number == _END:
+                        return
+                    if number in (signal.SIGINT, signal.SIGTERM):
+                        if called:
+                            self._loop.send(signal.SIGKILL if self._loop.silence else signal.SIGTERM)
+                        else:
+                            self._loop.stop()
+                        called = True
+
+    def close(self) -> None:
+        """End the thread; the heart stands still."""
+        if self._thread.is_alive():
+            self._rope.send(bytes([_END]))
+            self._thread.join()
+        self._ears.close()
+        self._rope.close()
 
 
 class Beside(threading.Thread):

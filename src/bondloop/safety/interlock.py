@@ -1,6 +1,5 @@
 """The interlock: what it sees of an interface, what it decides, and the way to the safe position."""
 
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 import math
@@ -8,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bondloop.display import brief
-from bondloop.engine.data import Parameter
+from bondloop.engine.data import POSITIVE, Parameter
 from bondloop.engine.ir import (
     Assign,
     Channel,
@@ -26,10 +25,153 @@ from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
 from bondloop.safety.base import SafetyBlock, both, either, equal, finite, no, outside
 from bondloop.safety.causes import Cause
-from bondloop.safety.guard import Guarded, guard
 from bondloop.safety.limits import Limits
-from bondloop.safety.power_trip import PowerTrip
 from bondloop.safety.switch import Switch
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A guarded value, and what was wrong with it.
+
+    Attributes
+    ----------
+    applied
+        The statements; the value is the measured one, or the last good one.
+    bad
+        Whether the measured value was infinite or NaN at this tick.
+    frozen
+        Whether it has stayed the same, to the last bit, for too long.
+
+    Examples
+    --------
+    >>> from bondloop.safety import Interlock
+    >>> guarded = Interlock(stale=3).guard(Var("F"), Context("force", Var("k"), 1e-3))
+    >>> guarded.value, str(guarded.frozen)
+    (<Var force.guarded>, '(force.repeated >= 3)')
+    """
+
+    applied: Applied
+    bad: Expr
+    frozen: Expr
+
+    __repr__ = brief
+
+    @property
+    def value(self) -> Expr:
+        """The guarded value."""
+        return self.applied.value
+
+
+def guard(value: Expr, stale: int | None, context: Context) -> Guarded:
+    """Replace infinities and NaN by the last good value (0 before there was one), and count repeats.
+
+    Parameters
+    ----------
+    value
+        The measured value.
+    stale
+        A value that repeats the one before it so many times in a row is frozen; None asks for no such check.
+    context
+        Names.
+    """
+    last, seen, bad = (Var(f"{context.name}.{w}") for w in ("good", "guarded", "bad"))
+    raw = Var(f"{context.name}.raw")
+    steps: list[Step] = [
+        Assign(raw, value),
+        Assign(bad, no(finite(raw))),
+        Assign(seen, select(bad, last, raw)),
+    ]
+    states = {last: 0.0}
+    frozen: Expr = Const(0.0)
+    pairs: list[tuple[Var, Expr]] = [(last, seen)]
+    if stale is not None:
+        repeats, now = Var(f"{context.name}.repeats"), Var(f"{context.name}.repeated")
+        again = function("fmin", repeats + 1, stale)
+        steps.append(Assign(now, select(equal(seen, last), again, 0.0)))
+        # One less than none: the first sample repeats nothing, even if it is 0.
+        states[repeats] = -1.0
+        pairs.append((repeats, now))
+        frozen = now >= stale
+    steps.append(Update(tuple(pairs)))
+    return Guarded(Applied(steps, seen, states), bad, frozen)
+
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
+
+@dataclass(frozen=True)
+class PowerTrip(SafetyBlock):
+    """The squared power discrepancy, low-pass filtered, against a threshold (du Bois 2010, section 4.4).
+
+    Both halves feel the same force F, but move at v_p (physical) and v_n (numerical): the power that leaves
+    one and does not arrive in the other is P = F (v_p - v_n). Its square is filtered by a first-order
+    low-pass, y(k) = a y(k-1) + (1 - a) P(k)², a = exp(-2π f_c T), and trips when y exceeds the square of the
+    threshold. So a spike is ignored and a discrepancy that persists is not, whichever way the power flows. A
+    constant P above the threshold P_t trips after ln(1 - P_t²/P²)/ln(a) ticks; after that the filter holds at
+    most 100 thresholds, and is below the threshold again after at most 2 ln(100)/(2π f_c) seconds without
+    discrepancy.
+
+    Parameters
+    ----------
+    threshold
+        Root of the filtered square, in W: the trip acts when √y goes beyond it.
+    cutoff
+        Corner frequency of the filter, Hz: well below the lowest frequency of the motion.
+    """
+
+    threshold: Parameter = Parameter(above=0, most=1e100, unit="W")
+    cutoff: Parameter = Parameter(1.0, above=0, unit="Hz")
+
+    def decay(self, period: float | str) -> float:
+        """Return what is left of the filter's memory after one tick.
+
+        Parameters
+        ----------
+        period
+            The sample period in s.
+
+        Examples
+        --------
+        >>> round(PowerTrip(20.0).decay(1 / 1000), 6)
+        0.993737
+        """
+        period = POSITIVE.check(period, "period", "s")
+        return math.exp(-2 * math.pi * self.cutoff * period)
+
+    def apply(
+        self, force: Expr, physical_velocity: Expr, numerical_velocity: Expr, context: Context
+    ) -> Applied:
+        """Return the statements that filter the squared discrepancy; the value is that, in W².
+
+        Parameters
+        ----------
+        force
+            Measured, in N.
+        physical_velocity, numerical_velocity
+            Of the rig, and of the numerical half, in m/s.
+        context
+            Names and period.
+        """
+        ceiling = 100.0  # thresholds: the memory goes no higher, so that it forgets in a known time
+        a, most = self.decay(context.period), (ceiling * self.threshold) ** 2
+        filtered, power, mixed, now = (
+            Var(f"{context.name}.{w}") for w in ("filtered", "discrepancy", "mixed", "square")
+        )
+        steps: list[Step] = [
+            Assign(power, force * (physical_velocity - numerical_velocity)),
+            Assign(mixed, a * filtered + (1 - a) * (power * power)),
+            # The comparison is false for NaN and for a square that overflowed: both count as the most.
+            Assign(now, select(mixed <= most, mixed, most)),
+            Update(((filtered, now),)),
+        ]
+        return Applied(steps, now, {filtered: 0.0})
+
+    def tripped(self, value: Expr) -> Expr:
+        """Return whether ``value``, a filtered square in W², is beyond the threshold, or no number."""
+        return no(value <= self.threshold**2)
+
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bondloop.realtime
 from bondloop.engine.codegen import compiler
 from bondloop.realtime.channels import Calibration, Channels, LabChannel
-from bondloop.realtime.channels.packet import TYPES, type_range
+from bondloop.realtime.channels.channel import TYPES, type_range
 from bondloop.realtime.channels.wiring import Wiring, channels_c
 
 C = Path(bondloop.realtime.__file__).parent / "c"

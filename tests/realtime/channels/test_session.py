@@ -21,10 +21,9 @@ from bondloop.realtime.channels import bench as bench_of_channels
 from bondloop.realtime.channels.bench import Bench, Stroke, expect_within, stroke_of
 from bondloop.realtime.channels.sheet import sheet_html, sheet_text
 from bondloop.realtime.channels.wiring import signal_units
-from bondloop.realtime.inactive import watch_measured
-from bondloop.realtime.programs.build import driver_file
-from bondloop.realtime.programs.loop_programs import loop_program
+from bondloop.realtime.programs.build import driver_file, loop_program
 from bondloop.realtime.session import prepare
+from bondloop.realtime.summary import watch_measured
 from bondloop.safety.causes import Cause
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondloop.realtime.protocol import FLAGS
 from bondloop.realtime.stop_requests import STATES
-from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.safety.causes import Cause
 
 PERIOD = 2e-3

@@ -12,8 +12,8 @@ from packet_peer import Layout, Peer
 
 from bondloop.files import read_channels_text
 from bondloop.realtime import LoopProcess
-from bondloop.realtime.inactive import measured_line, newest_measured
 from bondloop.realtime.programs.build import build_loop, driver_file
+from bondloop.realtime.summary import measured_line, newest_measured
 
 FILE = """
 [[channel]]

@@ -11,8 +11,8 @@ from two_halves import stall, until
 from wire import MEASURED, pack
 
 from bondloop.realtime import LoopOptions
+from bondloop.realtime.protocol import FLAGS
 from bondloop.realtime.stop_requests import STATES
-from bondloop.realtime.telemetry.protocol import FLAGS
 from bondloop.safety.causes import Cause
 
 GAP = 1.0

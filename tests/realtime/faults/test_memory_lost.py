@@ -15,9 +15,9 @@ from test_udp import commands_of, echo_rig
 from two_halves import until
 
 from bondloop.realtime import LoopOptions
+from bondloop.realtime.protocol import HEADER
+from bondloop.realtime.segment import fresh_name
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
-from bondloop.realtime.telemetry.protocol import HEADER
-from bondloop.realtime.telemetry.segment import fresh_name
 
 WRITTEN = HEADER.fields["written"][1]
 SIZES = [0, 4096, 30_000]

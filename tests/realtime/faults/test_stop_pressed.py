@@ -11,8 +11,8 @@ from fault_rules import RETREAT, STATED, channel, ended, flagged, nothing_lost, 
 from two_halves import until
 
 from bondloop.errors import InputError
-from bondloop.realtime.inactive import measured_line, newest_measured
 from bondloop.realtime.stop_requests import STATES
+from bondloop.realtime.summary import measured_line, newest_measured
 from bondloop.safety.causes import Cause, cause_words
 
 FAULT = "emergency stop pressed"

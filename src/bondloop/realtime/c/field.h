@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The numbers are those of bondloop/realtime/channels/packet.py. */
+/* The numbers are those of bondloop/realtime/channels/channel.py. */
 enum { BL_INT8, BL_UINT8, BL_INT16, BL_UINT16, BL_INT32, BL_UINT32, BL_FLOAT32, BL_FLOAT64 };
 
 long bl_field_bytes(int type);

@@ -9,7 +9,7 @@
  * The loop and its supervisor hold a shared flock on the segment. A segment that nobody holds belongs to dead
  * processes and may be removed by anybody.
  *
- * bondloop/realtime/telemetry/protocol.py mirrors this layout; `loop --layout` prints it for the test that compares them.
+ * bondloop/realtime/protocol.py mirrors this layout; `loop --layout` prints it for the test that compares them.
  */
 #ifndef BL_SEGMENT_H
 #define BL_SEGMENT_H

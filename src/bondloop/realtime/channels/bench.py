@@ -15,13 +15,13 @@ import numpy as np
 
 from bondloop.engine.ir import Channel, Const, Expr, Meaning, Role, Tick, Var, function
 from bondloop.errors import InputError
-from bondloop.realtime.channels.packet import type_range
+from bondloop.realtime.channels.channel import type_range
 from bondloop.realtime.channels.sheet import shown_number
-from bondloop.realtime.inactive import newest_measured
-from bondloop.realtime.interruption import interrupts
 from bondloop.realtime.options import LoopOptions
 from bondloop.realtime.process import LoopProcess
 from bondloop.realtime.programs.build import LINKS, build_loop, drivers_for
+from bondloop.realtime.summary import newest_measured
+from bondloop.realtime.supervision import interrupts
 from bondloop.safety import cause_words
 from bondloop.units import si_unit
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.realtime.channels.channel import Channels, LabChannel
-    from bondloop.realtime.inactive import Measured
-    from bondloop.realtime.telemetry.ring import Ring, Status
+    from bondloop.realtime.ring import Ring, Status
+    from bondloop.realtime.summary import Measured
 
 
 LOOK = 0.2

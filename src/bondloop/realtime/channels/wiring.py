@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.engine.ir import Channel, Var
 from bondloop.errors import FaultsError, InputError, nearest, one_or_all
-from bondloop.realtime.channels.packet import ROLES, TYPES, PacketSide
+from bondloop.realtime.channels.channel import ROLES, TYPES, PacketSide
 from bondloop.realtime.channels.sheet import factor_of, shown_number
 from bondloop.units import is_of_kind, si_unit
 

@@ -1,16 +1,2 @@
-from bondloop.realtime.programs.build import LINKS as LINKS
-from bondloop.realtime.programs.build import Programs as Programs
-from bondloop.realtime.programs.build import build_loop as build_loop
-from bondloop.realtime.programs.build import build_pair as build_pair
-from bondloop.realtime.programs.build import build_rig as build_rig
-from bondloop.realtime.programs.build import driver_file as driver_file
-from bondloop.realtime.programs.build import drivers_for as drivers_for
-from bondloop.realtime.programs.build import loop_sources as loop_sources
-from bondloop.realtime.programs.build import rig_sources as rig_sources
+from bondloop.realtime.programs.build import rig_program as rig_program
 from bondloop.realtime.programs.export import export_c as export_c
-from bondloop.realtime.programs.interface import command_names as command_names
-from bondloop.realtime.programs.interface import computer_ends as computer_ends
-from bondloop.realtime.programs.interface import measured_names as measured_names
-from bondloop.realtime.programs.loop_programs import loop_program as loop_program
-from bondloop.realtime.programs.loop_programs import rig_program as rig_program
-from bondloop.realtime.programs.loop_programs import signal_table as signal_table

@@ -14,9 +14,8 @@ from bondloop.engine.ir import calls
 from bondloop.errors import InputError
 from bondloop.fmu import described
 from bondloop.realtime.machine_limits import safe_position, start_rate, start_within
-from bondloop.realtime.programs.build import loop_sources, rig_sources
+from bondloop.realtime.programs.build import loop_sources, rig_sources, signal_table
 from bondloop.realtime.programs.interface import command_names, measured_names
-from bondloop.realtime.programs.loop_programs import signal_table
 from bondloop.rehearsal import steps_of
 
 if TYPE_CHECKING:

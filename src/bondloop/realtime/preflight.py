@@ -19,17 +19,16 @@ import numpy as np
 from bondloop.engine.ir import Role
 from bondloop.errors import InputError
 from bondloop.realtime.policy import PreflightPolicy
+from bondloop.realtime.protocol import FLAGS
+from bondloop.realtime.ring import EventLog, Ring
+from bondloop.realtime.segment import read_words, write_words
 from bondloop.realtime.stop_requests import STATES
-from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.protocol import FLAGS
-from bondloop.realtime.telemetry.ring import Ring
-from bondloop.realtime.telemetry.segment import read_words, write_words
 from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.realtime.telemetry.segment import Segment
+    from bondloop.realtime.segment import Segment
 
 
 ITEMS = (

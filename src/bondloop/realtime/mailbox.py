@@ -21,9 +21,9 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.engine.data import Range
 from bondloop.errors import InputError, unknown_name
+from bondloop.realtime.protocol import BATCH, MAIL, MAIL_KEY, MAILS
+from bondloop.realtime.segment import Segment, fence
 from bondloop.realtime.stop_requests import Request, counts, name_bytes, request
-from bondloop.realtime.telemetry.protocol import BATCH, MAIL, MAIL_KEY, MAILS
-from bondloop.realtime.telemetry.segment import Segment, fence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,28 +3,197 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bondloop.cli.laboratory.preflight import Confirmed, Operator, TerminalList, user_name
 from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.quantities import MICROSECONDS, RATE, TIME, WHOLE
-from bondloop.cli.settings import Setting, TestSource, find_test, length_of
-from bondloop.cli.source import short_name
+from bondloop.cli.settings import (
+    MICROSECONDS,
+    RATE,
+    TIME,
+    WHOLE,
+    Setting,
+    TestSource,
+    find_test,
+    length_of,
+    short_name,
+)
+from bondloop.cli.terminal import Confirmed, Operator, TerminalList, user_name
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime import Live, Prepared
-    from bondloop.realtime.console import Preflight
+    from bondloop.realtime import Live, Preflight, Prepared
     from bondloop.rehearsal import Run
+
+
+def rig(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: TestSource,
+    link: Annotated[
+        str, typer.Option("--link", help="Where to listen: udp://HOST:PORT (port 0: any) or shm://NAME.")
+    ] = "udp://127.0.0.1:5005",
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate",
+            parser=RATE,
+            help="Steps a second of the rig, a multiple of the test's; its own if left out.",
+        ),
+    ] = None,
+    lock_step: Annotated[
+        bool, typer.Option("--lock-step", help="Take the rehearsal's steps, for a loop in lock-step.")
+    ] = False,
+    priority: Annotated[
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
+    ] = 0,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the rig keeps to.")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="File with the key of the packets over UDP, which the loop has too."),
+    ] = None,
+    settings: Setting = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play the emulated rig of a test until Ctrl-C; a line for every session.
+
+    With --json each line is a JSON object.
+    """
+    from bondloop.realtime import RigOptions, RigProcess, interrupts, read_key
+    from bondloop.realtime.programs import rig_program
+
+    name = short_name(source)
+    test, _ = find_test(source, settings or [])
+    if not hasattr(test, "rig_tick"):
+        raise InputError(f"{name} is a plain simulation: it has no rig to play")
+    program = rig_program(test, lock_step=lock_step, rate=rate)
+    key = "" if key_file is None else read_key(key_file)
+    with (
+        RigProcess(program, RigOptions(link=link, priority=priority, cpu=cpu, key=key)) as playing,
+        # Whatever ends this process ends the rig, and with that its lines.
+        interrupts(lambda: playing.send(signal.SIGTERM)) as asked,
+    ):
+        _say(name, playing.link, "listening", as_json)
+        assert playing.process.stdout is not None
+        for line in playing.process.stdout:
+            _say(name, playing.link, line.strip(), as_json)
+    if not asked:
+        said = playing.said.strip().splitlines()
+        raise InputError(said[-1] if said else f"the rig at {playing.link} ended by itself")
+
+
+def _say(name: str, link: str, event: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"test": name, "link": link, "event": event}), flush=True)
+    else:
+        print(f"{name} at {link}: {event}", flush=True)
+
+
+def serve(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: TestSource,
+    protocol: Annotated[
+        str,
+        typer.Option("--protocol", help="generic-client: OpenSees' element; plain: one's own program."),
+    ] = "generic-client",
+    port: Annotated[
+        int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any that is free.")
+    ] = 8090,
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Address to listen at; others than this machine reach it by another."),
+    ] = "127.0.0.1",
+    tcp: Annotated[bool, typer.Option("--tcp/--udp", help="How OpenSees connects.")] = False,
+    clock: Annotated[
+        bool, typer.Option("--clock", help="In real time, with the emulated rig in a process of its own.")
+    ] = False,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link", help="In real time, with the rig at udp://HOST:PORT, shm://NAME, loopback://."
+        ),
+    ] = None,
+    emulated: Annotated[
+        bool | None,
+        typer.Option("--emulated/--machine", help="What is at the link, as for `realtime`."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="File with the key of the link's packets over UDP.")
+    ] = None,
+    priority: Annotated[
+        int,
+        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
+    ] = 0,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
+    idle: Annotated[
+        float, typer.Option("--idle", parser=TIME, help="Seconds of silence after which the test is ended.")
+    ] = 600.0,
+    settings: Setting = None,
+    operator: Operator = None,
+    confirm: Confirmed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the run file, or the run file (.h5); out/NAME."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let another program move the rig of a test with an external numerical half, and record it.
+
+    Without --clock or --link it is rehearsed: the emulated rig moves as far as each step needs, without a
+    clock. One program has the rig; when it is done, the test ends. Ctrl-C ends it too. Exits with 1 when the
+    rig had a fault.
+    """
+    from bondloop.interop import Serving, serve_on_the_clock, serve_rehearsed
+    from bondloop.realtime import interrupts, read_key
+
+    name = short_name(source)
+    test, _ = find_test(source, settings or [])
+    path = run_file(out or Path("out") / name, "serve.h5")
+
+    def say(sentence: str) -> None:
+        print(sentence, file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    def serving(asked: Sequence[int] = ()) -> Serving:
+        return Serving(protocol, host, port, "tcp" if tcp else "udp", idle, say, lambda: bool(asked))
+
+    if clock or link is not None:
+        who = operator or user_name()
+        options: dict[str, object] = {"priority": priority, "cpu": cpu}
+        if key_file is not None:
+            options["key"] = read_key(key_file)
+        run, fault = serve_on_the_clock(
+            test, serving(), path, link=link or f"shm://{name}-{os.getpid()}", start_rig=link is None,
+            emulated=emulated, force=force, options=options, operator=who,
+            preflight=TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None),
+        )  # fmt: skip
+    else:
+        with interrupts() as asked:
+            made, fault = serve_rehearsed(test, serving(asked), path)
+        assert made is not None
+        run = made
+    files = list(run.record.attributes["files"])
+    seconds = float(run.time[-1]) if len(run.time) else 0.0
+    if as_json:
+        print_json({"test": name, "fault": fault, "seconds": seconds, "files": files})
+    else:
+        print(f"{seconds:.4g} s of the rig's motion were recorded")
+        for file in files:
+            print(f"wrote {file}")
+    if fault:
+        raise typer.Exit(1)
 
 
 def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
@@ -270,7 +439,7 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
     """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
 
     def tell(segment: str) -> None:
-        from bondloop.realtime.console import Console
+        from bondloop.realtime import Console
 
         answers = not (made.emulated or made.options.arm or made.options.start)
         if answers:
@@ -294,7 +463,7 @@ def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
 
 def _heed_keys(segment: str, keys: contextlib.ExitStack) -> None:
     """Heed the keys that bring the rig to rest, where there is a terminal."""
-    from bondloop.realtime import stop_keys
+    from bondloop.cli.terminal import stop_keys
 
     if keys.enter_context(stop_keys(segment)):
         print("keys: space or t trips, r retreats, s or Ctrl-C stops", file=sys.stderr, flush=True)

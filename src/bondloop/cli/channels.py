@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.quantities import COUNT, RATE, TIME
-from bondloop.cli.settings import find_test
+from bondloop.cli.settings import COUNT, RATE, TIME, find_test
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime import Measured
+    from bondloop.realtime import Measured, Status
     from bondloop.realtime.channels import Bench, Channels
-    from bondloop.realtime.telemetry import Status
 
 
 channels = typer.Typer(

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bondloop.cli.laboratory.preflight import user_name
 from bondloop.cli.output import AsJson, print_json
+from bondloop.cli.terminal import user_name
 from bondloop.errors import InputError
 from bondloop.realtime import Request, Requested, living_loops, others_loops, request_all
 

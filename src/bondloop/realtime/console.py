@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.realtime.console.mailbox import Mailbox, Ticket
-from bondloop.realtime.console.preflight import Preflight
-from bondloop.realtime.console.trip_details import cause_unit, found_channel, passed_limit
+from bondloop.realtime.mailbox import Mailbox, Ticket
+from bondloop.realtime.preflight import Preflight
+from bondloop.realtime.ring import EventLog, Ring, Status
+from bondloop.realtime.segment import Segment, is_alive
+from bondloop.realtime.snapshot import (
+    Event,
+    ShownChannel,
+    ShownParameter,
+    Snapshot,
+    cause_unit,
+    found_channel,
+    passed_limit,
+)
 from bondloop.realtime.stop_requests import REQUESTS, Request, living_loops
-from bondloop.realtime.telemetry.event_log import EventLog
-from bondloop.realtime.telemetry.ring import Ring, Status
-from bondloop.realtime.telemetry.segment import Segment, is_alive
-from bondloop.realtime.telemetry.snapshot import Event, ShownChannel, ShownParameter, Snapshot
 from bondloop.safety import (
     DISPLACEMENT_TARGET,
     FORCE_TARGET,

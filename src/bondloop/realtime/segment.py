@@ -23,8 +23,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.realtime.protocol import HEADER, VERSION, WORDS
 from bondloop.realtime.stop_requests import FOLDER, MAGIC, PREFIX, opened, process_lives
-from bondloop.realtime.telemetry.protocol import HEADER, VERSION, WORDS
 
 try:
     import fcntl

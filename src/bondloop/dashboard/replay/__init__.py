@@ -1,9 +1,0 @@
-"""Recorded runs for the browser: another process reads the run files, the server passes answers on."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -1,9 +1,0 @@
-"""The telemetry of a loop: its segment of shared memory, the ring of samples, what is read from them."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)
