@@ -15,7 +15,6 @@ import typer
 
 from bondloop import papers
 from bondloop.errors import InputError, nearest, unknown_name
-from bondloop.safety import Interlock, Limits, PowerTrip, safety_from
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest, Rehearsable
+    from bondloop.safety import Interlock
 
 
 SUFFIXES = (".py", ".toml", ".h5", ".hdf5")
@@ -140,13 +140,6 @@ def _from_file(path: Path) -> Model:
     )
 
 
-_LIMITS = tuple(f.name for f in fields(Limits))
-_POWER = tuple(f.name for f in fields(PowerTrip))
-_PARTS = {"limits": _LIMITS, "power": _POWER}
-_COUNTS = ("stale", "deadline")
-_PLAIN = tuple(f.name for f in fields(Interlock) if f.name not in _PARTS)
-
-
 def is_of_safety(path: str) -> bool:
     """Whether a setting is one of limits or interlock.
 
@@ -166,12 +159,15 @@ def with_safety(test: HybridTest, settings: Mapping[str, str]) -> HybridTest:
     settings
         Values as texts, by path: those for which `is_of_safety` holds.
     """
+    from bondloop.safety import Interlock, Limits
+
     limits = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("limits.")}
     inner = {path.partition(".")[2]: text for path, text in settings.items() if path.startswith("interlock.")}
     changes: dict[str, object] = {}
+    known = [f.name for f in fields(Limits)]
     for name in limits:
-        if name not in _LIMITS:
-            raise InputError(unknown_name("limit", name, _LIMITS))
+        if name not in known:
+            raise InputError(unknown_name("limit", name, known))
     if limits and not hasattr(test, "limits"):
         raise InputError("this test has no limits to set")
     if limits:
@@ -185,24 +181,22 @@ def with_safety(test: HybridTest, settings: Mapping[str, str]) -> HybridTest:
 
 
 def _interlock(kept: Interlock, settings: Mapping[str, str]) -> Interlock:
+    from bondloop.safety import Interlock, Limits, PowerTrip
+
     described: dict[str, Any] = kept.describe()
+    parts = {"limits": Limits, "power": PowerTrip}
+    inner = [f"{part}.{f.name}" for part, kind in parts.items() for f in fields(kind)]
+    own = [f.name for f in fields(Interlock) if f.name not in parts]
     for path, text in settings.items():
-        word, _, rest = path.partition(".")
-        if path == "power":  # its threshold
-            word, rest = "power", "threshold"
-        if rest and rest in _PARTS.get(word, ()):
-            own = described[word] or {"safety": "PowerTrip"}
-            described[word] = {**own, rest: text}
-        elif path in _COUNTS:
-            described[path] = _count(path, text)
-        elif path in _PLAIN:
-            described[path] = text
+        place = "power.threshold" if path == "power" else path
+        word, _, rest = place.partition(".")
+        if place in inner:
+            described[word] = {**(described[word] or {"safety": "PowerTrip"}), rest: text}
+        elif place in own:
+            described[place] = _count(place, text) if place in ("stale", "deadline") else text
         else:
-            known = [*_PLAIN, *(f"{part}.{name}" for part, names in _PARTS.items() for name in names)]
-            raise InputError(unknown_name("setting", path, known, where="the interlock"))
-    made = safety_from(described)
-    assert isinstance(made, Interlock)
-    return made
+            raise InputError(unknown_name("setting", path, [*own, *inner], where="the interlock"))
+    return Interlock.from_description(described)
 
 
 def _count(path: str, text: str) -> int:
