@@ -93,12 +93,17 @@ def page() -> str:
     for room, things in public().items():
         if things:
             about = (importlib.import_module(f"bondloop.{room}").__doc__ or "").partition("\n")[0]
-            lines += [f"## bondloop.{room}\n", f"{about}\n", "| name | what it is |", "|---|---|"]
-            for name, thing in things.items():
-                where = home(name, thing).removeprefix("bondloop.")
-                line = description(where, name, thing).partition("\n")[0]
+            lines += [f"## bondloop.{room}\n", f"{about}\n"]
+            own = [name for name, thing in things.items() if home(name, thing) == f"bondloop.{room}"]
+            lines += ["| name | what it is |", "|---|---|"] if own else []
+            for name in own:
+                line = description(room, name, things[name]).partition("\n")[0]
                 text = line.replace("|", "\\|").replace("``", "`")
                 lines.append(f"| `{name}` | {text} |")
+            others = [name for name in things if name not in own]
+            for first in sorted({home(name, things[name]) for name in others}):
+                listed = ", ".join(f"`{name}`" for name in others if home(name, things[name]) == first)
+                lines.append(f"- of [{first}](#{first.replace('.', '')}): {listed}")
             lines.append("")
     return "\n".join(lines)
 
@@ -117,8 +122,10 @@ def entry(room: str, name: str, thing: object) -> str:
 
 
 def home(name: str, thing: object) -> str:
-    """Return where a name is described: in the first room that offers it."""
-    return next(f"bondloop.{room}" for room, things in public().items() if things.get(name) is thing)
+    """Return where a name is described: in the room that defines it, or else the first one that offers it."""
+    rooms = [f"bondloop.{room}" for room, things in public().items() if things.get(name) is thing]
+    inside = [room for room in rooms if f"{getattr(thing, '__module__', '')}.".startswith(f"{room}.")]
+    return max(inside, key=len, default=rooms[0])
 
 
 def room_pages() -> dict[str, str]:
@@ -149,6 +156,9 @@ def with_links(text: str) -> str:
         for name, thing in things.items():
             link = f"{{py:obj}}`{name} <{home(name, thing)}.{name}>`"
             rooms[i + 1] = rooms[i + 1].replace(f"\n| `{name}` |", f"\n| {link} |")
+            rooms[i + 1] = re.sub(
+                rf"(?m)^(- of .*)(?<!\w)`{name}`", lambda m, link=link: m[1] + link, rooms[i + 1]
+            )
     return "".join([*rooms, CONTENTS])
 
 

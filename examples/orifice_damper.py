@@ -16,7 +16,7 @@ from bondloop.bondgraph import Model
 from bondloop.engine.codegen.runner import Runner
 from bondloop.results.figures.layout import COLOURS, GREY, dress, page
 from bondloop.rigs import Emulated, OrificeDamper, mounted, nothing_mounted
-from bondloop.rigs.emulation_tick import rig_tick
+from bondloop.rigs.emulated import rig_tick
 from bondloop.transfer import SerialPID, ServoHydraulic
 
 RATE = 4000  # commands a second, each for one step of the rig

@@ -39,8 +39,7 @@ from bondloop.hybrid.arguments import expect_units_of_controller
 from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
 from bondloop.integrate import NewmarkAverage
-from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, coulomb, dead_zone_spring
-from bondloop.rigs.imperfections import PureDelay
+from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, PureDelay, coulomb, dead_zone_spring
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
 from bondloop.signals import Chirp, Sine, Step, Table
 from bondloop.structures import Beam, RayleighRegion, ShearBuilding, Structure

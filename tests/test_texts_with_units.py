@@ -41,7 +41,7 @@ TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b
 """Annotations of numbers, and of those that may be texts; NumPy's ArrayLike and a descriptor among them."""
 
 RESULTS = {
-    "engine.analysis.PositiveRealness", "engine.codegen.Result", "engine.ir.StateSpace", "files.TestFile",
+    "engine.analysis.PositiveRealness", "engine.codegen.Result", "engine.ir.StateSpace",
     "identify.Contents", "identify.FourierPoint", "identify.InputOutput", "identify.MatrixFit",
     "identify.Nonlinearity", "identify.PlannedPoint", "identify.Spectral", "identify.StepResponse",
     "identify.SteppedSinePlan", "readers.Sampling", "results.FrequencyIndex", "results.Response",
@@ -53,7 +53,6 @@ WITHOUT = {
     r"\.(discretise|at_start|advance|effective_mass|build)\(period\)": "of a tick that is being built, in SI",
     r"engine\.passes\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
-    r"fmu\.ForeignFmu\.host_c\(period\)": "writes C for a tick that is being built",
     r"identify\.Structure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
     r"realtime\.channels\.LabChannel\((filter|rate)\)": "of the channels file, whose reader takes text",
     r"dashboard\.(Absence|Subject)\(seconds\)": "of the command line, whose reader takes text",

@@ -19,8 +19,9 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Zero
+from bondloop.devices import Imposed, OdeSpecimen
+from bondloop.extend import Parameter
 from bondloop.math import minimum
-from bondloop.rigs import Imposed, OdeSpecimen, Parameter
 
 AIRFRAME, WHEEL, SINK, SECONDS = 900.0, 60.0, 2.4, 0.35
 """Mass on this leg and of the wheel in kg, speed of descent in m/s, and how long is looked at, s."""

@@ -19,8 +19,9 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
-from bondloop.control import ControlLaw, Desired, Measured, Parameter
+from bondloop.control import ControlLaw, Desired, Measured
 from bondloop.devices import KelvinVoigt
+from bondloop.extend import Parameter
 
 MASS, COLUMNS, DAMPING = 800.0, 300e3, 2500.0
 """Of the frame: kg, N/m, N s/m."""

@@ -47,6 +47,6 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callab
 
     def names() -> list[str]:
         own = vars(sys.modules[package])
-        return sorted({*(own["__all__"] or homes), *(name for name in own if name.startswith("__"))})
+        return sorted({*(own.get("__all__") or homes), *(name for name in own if name.startswith("__"))})
 
     return get, names

@@ -1,6 +1,6 @@
 """Functions for laws of one's own: of numbers, of arrays, and of what is known only when a test runs.
 
-A controller (`bondloop.control.ControlLaw`) or a specimen (`bondloop.rigs.OdeSpecimen`) written with these
+A controller (`bondloop.control.ControlLaw`) or a specimen (`bondloop.devices.OdeSpecimen`) written with these
 functions and Python's operators can be tried out with numbers, and becomes a part of the tick: of generated
 C, and of the check. Where Python's ``math`` raises an exception (the square root of a negative number), these
 give what C gives: NaN, or an infinity.

@@ -6,12 +6,13 @@ import numpy as np
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
-from bondloop.control import ControlLaw, Measured, Parameter
+from bondloop.control import ControlLaw, Measured
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
+from bondloop.extend import Parameter
 
 
 class PIWithLead(ControlLaw):

@@ -17,7 +17,7 @@ from bondloop.control import (
     RecursiveFir,
     TwoStageAdaptive,
 )
-from bondloop.control.blocks.bounds import motion_gate
+from bondloop.control.blocks.filters import motion_gate
 from bondloop.control.feedforward.inverse_model import inverse_series
 from bondloop.engine.codegen.runner import Runner
 from bondloop.engine.ir.expr import Var

@@ -8,7 +8,7 @@ import pytest
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
 from bondloop.control import AdaptiveVirtualJunction, VirtualJunction
-from bondloop.control.junction.gain_regression import regression
+from bondloop.control.identified_junction import regression
 from bondloop.errors import InputError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two

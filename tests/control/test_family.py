@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.control import Controller
-from bondloop.control.families import FAMILIES
-from bondloop.control.family import Family, Setting, Task, between, one_of
+from bondloop.control.families import FAMILIES, Family, Setting, Task, between, one_of
 from bondloop.errors import BondloopError, InputError
 from bondloop.transfer import Process, first_order, second_order
 

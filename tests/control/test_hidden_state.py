@@ -10,8 +10,9 @@ import pytest
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.control import ControlLaw
+from bondloop.devices import OdeSpecimen
 from bondloop.errors import ModelError
-from bondloop.rigs import OdeSpecimen, mounted
+from bondloop.rigs import mounted
 
 DIFFERENT = "gives another formula each time"
 

@@ -12,11 +12,12 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import Multiport
-from bondloop.control import ControlLaw, Desired, Measured, Parameter
-from bondloop.devices import Device
+from bondloop.control import ControlLaw, Desired, Measured
+from bondloop.devices import Device, Imposed, OdeSpecimen
 from bondloop.errors import BondloopError, InputError, ModelError
+from bondloop.extend import Parameter
 from bondloop.math import exp, where
-from bondloop.rigs import Imposed, OdeSpecimen, mounted
+from bondloop.rigs import mounted
 
 sys.path.insert(0, str(Path(__file__).parent))  # for laws.py
 

@@ -5,12 +5,11 @@ import pytest
 
 from bondloop.bondgraph import MC, C, Input, Model, MSf, One, Port, R, Zero
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
-from bondloop.control.junction.observed_junction import _model, _observer
+from bondloop.control.virtual_junction import _model, _observer
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.rigs import LVDT, Emulated, Sensor, coulomb
-from bondloop.rigs.imperfections import Noise
+from bondloop.rigs import LVDT, Emulated, Noise, Sensor, coulomb
 from bondloop.transfer import MassSpringDamper, transfer_system
 
 MODELS = [MassSpringDamper(two.MASS, c, k, drive="position") for c, k in two.TABLE_I]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.control import PolynomialPrediction
-from bondloop.control.blocks.history import backward_differences, fit_weights
+from bondloop.control.blocks.filters import backward_differences, fit_weights
 from bondloop.errors import InputError
 
 PERIOD = 0.001

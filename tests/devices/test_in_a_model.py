@@ -16,12 +16,13 @@ from bondloop.devices import (
     BaberNoori,
     Bilinear,
     GiuffreMenegottoPinto,
+    OdeSpecimen,
     RambergOsgood,
     TripleFrictionPendulum,
 )
 from bondloop.engine.codegen import compiler
 from bondloop.errors import InputError, ModelError
-from bondloop.rigs import OdeSpecimen, mounted
+from bondloop.rigs import mounted
 from bondloop.structures import field_form, network_form
 
 BACKENDS = ["numpy", *(["c"] if compiler() is not None else [])]

@@ -72,7 +72,7 @@ def test_every_device_can_be_linearised_at_rest(kind):
 def test_a_start_without_slopes_asks_for_care_in_few_words():
     """A square root of the displacement has no slope at rest, and has one everywhere else."""
 
-    class Root(bl.rigs.OdeSpecimen):
+    class Root(bl.devices.OdeSpecimen):
         stiffness: float = 1e4
 
         def force(self, motion):

@@ -15,7 +15,7 @@ from bondloop.errors import InputError, ModelError
 from bondloop.integrate.structural.base import Scheme, Stepped
 from bondloop.integrate.structural.simulate import simulate_structure
 from bondloop.papers import dubois_damper
-from bondloop.rigs.imperfections.base import Imperfection
+from bondloop.rigs import Imperfection
 from bondloop.transfer.base import capacity_of
 
 Y = Var("y")
@@ -69,7 +69,7 @@ class Ahead(Compensator):
 
 @pytest.mark.parametrize("case", SLIPS)
 def test_slips_of_an_imperfection(case):
-    chain = bl.rigs.chain([Worse(case)])
+    chain = bl.rigs.Chain((Worse(case),))
     with pytest.raises((InputError, ModelError), match=SLIPS[case][1]):
         chain.apply(Var("x"), Context("rig.force", Var("k"), 1e-3))
 
@@ -88,7 +88,7 @@ def test_a_method_that_is_not_written():
         """Has no apply."""
 
     with pytest.raises(ModelError, match=r"Empty.apply is not written"):
-        bl.rigs.chain([Empty()]).apply(Var("x"), Context("rig.force", Var("k"), 1e-3))
+        bl.rigs.Chain((Empty(),)).apply(Var("x"), Context("rig.force", Var("k"), 1e-3))
 
 
 def test_numbers_and_functions_of_bondloop_math_are_values():

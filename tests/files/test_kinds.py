@@ -11,7 +11,7 @@ FIRST = "from bondloop.engine.data.kinds import FAMILIES, import_all_kinds\n"
 @pytest.mark.parametrize(
     "lines",
     [
-        "from bondloop.rigs.imperfections import Imperfection\nassert 'Backlash' in FAMILIES['imperfection']",
+        "from bondloop.rigs import Imperfection\nassert 'Backlash' in FAMILIES['imperfection']",
         "import_all_kinds()\nassert {'controller', 'signal', 'test', 'part'} <= set(FAMILIES)",
         "import_all_kinds()\nassert FAMILIES['controller'].get('NoSuchThing') is None",
         "import_all_kinds()\nassert len(FAMILIES['controller']) == len(list(FAMILIES['controller'])) > 20",

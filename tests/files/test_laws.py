@@ -13,8 +13,9 @@ PYTHON = '''
 """My own controller and specimen."""
 import bondloop as bl
 from bondloop.bondgraph import I, Model, One, R, Se
-from bondloop.control import ControlLaw, Parameter
-from bondloop.rigs import OdeSpecimen
+from bondloop.control import ControlLaw
+from bondloop.extend import Parameter
+from bondloop.devices import OdeSpecimen
 
 
 class Lead(ControlLaw):

@@ -14,15 +14,15 @@ import pytest
 
 from bondloop import files, papers
 from bondloop.control import Compensator, Direct
+from bondloop.devices import OdeSpecimen
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
-from bondloop.files.recorded import recorded_test
+from bondloop.files.test_file import recorded_test
 from bondloop.hybrid import Run, rerun
-from bondloop.rigs import OdeSpecimen
 
 LAW = """
 from bondloop.control import ControlLaw
-from bondloop.rigs import OdeSpecimen
+from bondloop.devices import OdeSpecimen
 
 class Mine(ControlLaw):
     gain: float = 1.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.files import read_channels
-from bondloop.files.zeroing import set_zero, undo_zero, zero_in_unit
+from bondloop.files.channels_file import set_zero, undo_zero, zero_in_unit
 
 TEXT = """# The lab
 [[channel]]  # first

@@ -9,7 +9,7 @@ from slaves import opened
 import bondloop as bl
 from bondloop import papers
 from bondloop.errors import InputError
-from bondloop.fmu import tick_variables
+from bondloop.fmu.model_description import tick_variables
 from bondloop.realtime.programs.interface import command_names, measured_names
 
 READY = [entry.name for entry in papers.entries() if entry.kind != "model"]

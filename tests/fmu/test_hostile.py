@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.fmu import read_fmu, unpacking
-from bondloop.fmu.in_tick import ForeignStep
+from bondloop.fmu import read_fmu
+from bondloop.fmu.foreign import ForeignStep, unpacked
 from bondloop.papers import gawthrop_two_actuators
 
 
@@ -61,18 +61,16 @@ def test_links_are_refused(tmp_path):
         read_fmu(path)
 
 
-def test_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "MOST_BYTES", 1 << 20)
+def test_bombs_are_refused(tmp_path):
     path = tmp_path / "x.fmu"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("modelDescription.xml", XML)
         made.writestr("resources/zeros", b"\0" * (2 << 20))
     with pytest.raises(InputError, match="are larger than 1 MB"):
-        read_fmu(path)
-    monkeypatch.setattr(unpacking, "MOST_FILES", 3)
+        unpacked(path, most_bytes=1 << 20)
     many = archive(tmp_path / "y.fmu", {f"resources/{i}": "" for i in range(4)})
     with pytest.raises(InputError, match="it has 4 files; at most 3"):
-        read_fmu(many)
+        unpacked(many, most_files=3)
 
 
 @pytest.mark.parametrize(

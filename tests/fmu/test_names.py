@@ -14,8 +14,8 @@ from bondloop.engine.data.ranges import Range
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.quantity import Quantity
 from bondloop.engine.ir.tick import Channel, Tick, Update
-from bondloop.fmu import described, tick_variables, write_tick_fmu
-from bondloop.fmu.variables import bounds_of, legible
+from bondloop.fmu import described, write_tick_fmu
+from bondloop.fmu.model_description import bounds_of, legible, tick_variables
 
 TEXTS = st.text(max_size=12) | st.sampled_from(
     ["a<b>&'\"", "time", "x\ny", "\x00", "output.x", "x", "]]>", "ü°", "%s%n", "a??/b", "\\", "*/", "\ud800"]

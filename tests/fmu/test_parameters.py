@@ -7,7 +7,7 @@ from slaves import opened
 import bondloop as bl
 from bondloop import papers
 from bondloop.bondgraph import C, I, Model, One, R, Se
-from bondloop.fmu import tick_variables
+from bondloop.fmu.model_description import tick_variables
 from bondloop.integrate import Exact, NewmarkAverage
 
 READY = [entry.name for entry in papers.entries() if entry.kind != "model"]

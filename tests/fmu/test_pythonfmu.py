@@ -8,7 +8,7 @@ from test_foreign import hybrid
 
 from bondloop.errors import InputError
 from bondloop.fmu import read_fmu
-from bondloop.fmu.in_tick import ForeignStep
+from bondloop.fmu.foreign import ForeignStep
 from bondloop.substructure import FmuHalf
 
 builder = pytest.importorskip("pythonfmu.builder", reason="PythonFMU is not installed")

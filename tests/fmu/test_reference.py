@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bondloop.fmu import read_fmu
-from bondloop.fmu.in_tick import ForeignStep
+from bondloop.fmu.foreign import ForeignStep
 
 FOLDER = os.environ.get("BONDLOOP_REFERENCE_FMUS", "")
 FILES = {name: sorted(Path(FOLDER).rglob(f"{name}*.fmu")) if FOLDER else [] for name in

@@ -19,7 +19,7 @@ from bondloop.errors import BondloopError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import SCHEMES
-from bondloop.rigs.imperfections import GainError, LowPass, Noise, PureDelay, Quantisation, Saturation
+from bondloop.rigs import GainError, LowPass, Noise, PureDelay, Quantisation, Saturation
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, ShearBuilding
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bondloop import rigs
+from bondloop import devices, extend, rigs
 from bondloop.bondgraph import (
     MC,
     C,
@@ -543,10 +543,10 @@ def test_a_limit_in_the_way_is_met_by_less_excitation():
     assert found.change.test.run(3).completed
 
 
-class Hardening(rigs.OdeSpecimen):
+class Hardening(devices.OdeSpecimen):
     """A spring that hardens, so that less excitation means wider margins, and a dashpot."""
 
-    stiffness: rigs.Parameter = rigs.Parameter("50 kN/m", above=0, unit="N/m")
+    stiffness: extend.Parameter = extend.Parameter("50 kN/m", above=0, unit="N/m")
 
     def force(self, motion):
         x = motion.displacement

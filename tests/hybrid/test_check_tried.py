@@ -25,7 +25,7 @@ from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.coupling import Switches
 from bondloop.rehearsal.structure_findings import reference_errors
-from bondloop.rigs.imperfections import Jump
+from bondloop.rigs import Jump
 from bondloop.safety import Interlock, Limits, Switch
 from bondloop.signals import Constant, Pulse, Ramp, Sine, Step
 from bondloop.transfer import MassSpringDamper, ServoHydraulic

@@ -19,7 +19,7 @@ from bondloop.control import Direct
 from bondloop.engine.codegen import policy
 from bondloop.hybrid import HybridTest
 from bondloop.rehearsal.rehearsal import OFTEN, Rehearsal
-from bondloop.rigs.imperfections import Noise
+from bondloop.rigs import Noise
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 

@@ -6,9 +6,17 @@ from scipy.integrate import solve_ivp
 
 import bondloop as bl
 from bondloop.bondgraph import Model, Zero, bond
-from bondloop.devices import Inerter, KelvinVoigt, MRDamper, TunedLiquidColumn, TunedMass
+from bondloop.devices import (
+    Imposed,
+    Inerter,
+    KelvinVoigt,
+    MRDamper,
+    OdeSpecimen,
+    TunedLiquidColumn,
+    TunedMass,
+)
 from bondloop.errors import InputError
-from bondloop.rigs import Imposed, OdeSpecimen, ShakingTable, Specimen
+from bondloop.rigs import ShakingTable, Specimen
 from bondloop.signals import Sine
 from bondloop.structures import (
     Bar,

@@ -11,8 +11,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Switches, Tunable
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.realtime.machine_limits import switch_facts
-from bondloop.rigs import Emulated, Sensor
-from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
+from bondloop.rigs import Emulated, Frozen, Infinite, Jump, Noise, NotANumber, Sensor
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
 from bondloop.safety import causes as channel_names
 from bondloop.safety.switch import start_words

@@ -16,8 +16,7 @@ from late_pair import LATE, Mass, pair
 
 import bondloop as bl
 from bondloop.bondgraph import Model, Sf
-from bondloop.control.families import FAMILIES
-from bondloop.control.family import Candidate, Family
+from bondloop.control.families import FAMILIES, Candidate, Family
 from bondloop.errors import InputError
 from bondloop.tuning.setting_search import Search, chosen
 from bondloop.tuning.task import identified_process, task_of, true_velocities, with_something_to_do

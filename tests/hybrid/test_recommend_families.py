@@ -15,8 +15,7 @@ from late_pair import LATE, pair
 
 import bondloop as bl
 from bondloop.control.base import Controller
-from bondloop.control.families import FAMILIES, beginning, poles_for
-from bondloop.control.family import Task
+from bondloop.control.families import FAMILIES, Task, beginning, poles_for
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import silva_benchmark
 from bondloop.transfer import Process, first_order, second_order

@@ -13,8 +13,7 @@ from bondloop.papers import gawthrop_two_actuators
 from bondloop.rehearsal.run import Run
 from bondloop.results import Grade, Record
 from bondloop.results.records.csv_text import meanings_from_names
-from bondloop.rigs import Emulated, LoadCell, Sensor
-from bondloop.rigs.imperfections import Bias, Noise, Quantisation, Saturation
+from bondloop.rigs import Bias, Emulated, LoadCell, Noise, Quantisation, Saturation, Sensor
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 

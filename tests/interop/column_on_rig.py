@@ -4,7 +4,7 @@ import threading
 
 import bondloop as bl
 from bondloop.devices import GiuffreMenegottoPinto
-from bondloop.interop import Server
+from bondloop.interop.server import Server
 from bondloop.rigs import Emulated, mounted
 from bondloop.safety import Interlock, Limits
 from bondloop.substructure import ExternalHalf

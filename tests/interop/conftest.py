@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import bondloop as bl
-from bondloop.interop import FollowingRig, RehearsedRig, Server
+from bondloop.interop import RehearsedRig
+from bondloop.interop.following_rig import FollowingRig
+from bondloop.interop.server import Server
 
 sys.path.insert(0, str(Path(__file__).parent))  # for column_on_rig.py
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.interop import Answer, RehearsedRig, RemoteRig, RigFaultError, Server, step_by_step
+from bondloop.interop import Answer, RehearsedRig, RemoteRig, RigFaultError, step_by_step
 from bondloop.interop.protocol import Kind, PlainSession, Reply, Request, State
+from bondloop.interop.server import Server
 
 numbers = st.floats(allow_nan=False)
 answers = st.integers(0, 4).flatmap(

@@ -6,7 +6,7 @@ import pytest
 from bondloop.engine.ir.expr import Var, evaluate
 from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Delay, Tick, Update
-from bondloop.rigs.imperfections import Context
+from bondloop.extend import Context
 
 
 def _execute(imperfection, inputs, period=0.01, seed=0, stream=0):

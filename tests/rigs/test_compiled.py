@@ -7,10 +7,11 @@ from bondloop.engine.codegen.runner import Runner
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Channel, Tick
-from bondloop.rigs.imperfections import (
+from bondloop.extend import Context
+from bondloop.rigs import (
     Backlash,
     Bias,
-    Context,
+    Chain,
     GainError,
     LowPass,
     Noise,
@@ -19,7 +20,6 @@ from bondloop.rigs.imperfections import (
     Quantisation,
     RateLimit,
     Saturation,
-    chain,
 )
 from bondloop.signals import Chirp, HalfSine, Pulse, Ramp, Rise, Sine, Step, SumOfSines, Sweep
 
@@ -31,10 +31,10 @@ N = 500
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_long_chain(execute, backend, tmp_path, monkeypatch):
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
-    parts = chain(
+    parts = Chain(
         [
             Nonlinearity(0.01, 5), GainError(0.02), Bias(0.1), Backlash(0.2), RateLimit(40), LowPass(20),
-            Noise(0.1), PureDelay(0.025), Saturation(3, -2.5), chain([Noise(0.05), PureDelay(0.03)]),
+            Noise(0.1), PureDelay(0.025), Saturation(3, -2.5), Chain((Noise(0.05), PureDelay(0.03))),
             Quantisation(14, 5),
         ]
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections import Frozen, Infinite, Jump, NotANumber, imperfection_from
+from bondloop.rigs import Frozen, Imperfection, Infinite, Jump, NotANumber
 
 U = np.sin(np.arange(60) * 0.2)  # at 10 ms
 
@@ -43,7 +43,7 @@ def test_frozen_for_good(execute):
 
 @pytest.mark.parametrize("fault", [NotANumber(1), Infinite(1, 2), Frozen(0.5), Jump("1 s", "5 mm", until=3)])
 def test_descriptions(fault):
-    assert imperfection_from(json.loads(json.dumps(fault.describe()))) == fault
+    assert Imperfection.from_description(json.loads(json.dumps(fault.describe()))) == fault
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.philox import normal_array
 from bondloop.engine.ir.tick import Delay
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections import (
+from bondloop.extend import Context
+from bondloop.rigs import (
     Backlash,
     Bias,
     Chain,
-    Context,
     GainError,
+    Imperfection,
     LowPass,
     Noise,
     Nonlinearity,
@@ -25,8 +26,6 @@ from bondloop.rigs.imperfections import (
     Quantisation,
     RateLimit,
     Saturation,
-    chain,
-    imperfection_from,
 )
 
 WAVE = 3 * np.sin(0.07 * np.arange(400)) + np.cos(0.31 * np.arange(400))
@@ -51,7 +50,7 @@ def test_streams_are_independent_and_repeatable(execute):
     n = 2000
     a, again = execute(Noise(1), WAVE, seed=1), execute(Noise(1), WAVE, seed=1)
     np.testing.assert_array_equal(a, again)
-    two = chain([Noise(1), Noise(1)])
+    two = Chain((Noise(1), Noise(1)))
     assert two.streams == 2
     x, y = execute(two, np.zeros(n)), execute(Noise(1), np.zeros(n))
     assert np.std(x) == pytest.approx(math.sqrt(2), rel=4 / math.sqrt(2 * n))  # doubled only if independent
@@ -193,12 +192,12 @@ def test_a_chain_passes_from_part_to_part(execute):
         PureDelay(0.01),
         Saturation(2),
     ]
-    y = execute(chain(parts), WAVE)
+    y = execute(Chain(parts), WAVE)
     late = np.concatenate([[0, 0], 1.1 * WAVE[:-2]])
     slack = play(late, 0.3)
     levels = np.floor(slack / (10 / 2048) + 0.5) * (10 / 2048)
     np.testing.assert_allclose(y, np.clip(np.concatenate([[0], levels[:-1]]), -2, 2), atol=1e-12)
-    names = [v.name for v in chain(parts).apply(Var("u"), Context("rig.x", Var("n"), 0.01)).states]
+    names = [v.name for v in Chain(parts).apply(Var("u"), Context("rig.x", Var("n"), 0.01)).states]
     assert names == ["rig.x.backlash2.play"]
 
 
@@ -225,9 +224,9 @@ parts = st.one_of(
 )
 
 
-@given(st.one_of(parts, st.lists(parts, max_size=4).map(chain)))
+@given(st.one_of(parts, st.lists(parts, max_size=4).map(Chain)))
 def test_a_description_is_the_imperfection(part):
-    again = imperfection_from(json.loads(json.dumps(part.describe())))
+    again = Imperfection.from_description(json.loads(json.dumps(part.describe())))
     assert again == part
     assert hash(again) == hash(part)
 
@@ -248,8 +247,8 @@ def test_a_description_is_the_imperfection(part):
         (lambda: RateLimit(0), "above 0"),
         (lambda: LowPass(0), "above 0"),
         (lambda: Chain((3,)), "expected imperfections"),
-        (lambda: imperfection_from({"imperfection": "Nois"}), "did you mean 'Noise'"),
-        (lambda: imperfection_from({"signal": "Noise"}), "the entry 'imperfection'"),
+        (lambda: Imperfection.from_description({"imperfection": "Nois"}), "did you mean 'Noise'"),
+        (lambda: Imperfection.from_description({"signal": "Noise"}), "the entry 'imperfection'"),
     ],
 )
 def test_bad_input(make, message):

@@ -14,7 +14,7 @@ from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.tick import Delay, Repeat
 from bondloop.integrate import Exact
 from bondloop.rigs import Emulated, mounted
-from bondloop.rigs.emulation_tick import rig_tick
+from bondloop.rigs.emulated import rig_tick
 from bondloop.transfer import MassSpringDamper
 
 PERIOD = 1e-2

@@ -13,11 +13,13 @@ from scipy.optimize import brentq
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
+from bondloop.devices import Imposed, OdeSpecimen
 from bondloop.errors import BondloopError, CausalityError, InputError, ModelError
+from bondloop.extend import Parameter
 from bondloop.hybrid import Simulation
 from bondloop.math import abs as magnitude
 from bondloop.math import maximum, sign, where
-from bondloop.rigs import Emulated, Imposed, OdeSpecimen, Parameter, Specimen, mounted
+from bondloop.rigs import Emulated, Specimen, mounted
 
 
 class BoucWen(OdeSpecimen):

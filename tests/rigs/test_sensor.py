@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections import Bias, Noise, Quantisation
-from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
+from bondloop.rigs import Bias, Noise, Quantisation
+from bondloop.rigs.sensor import LVDT, LoadCell, Sensor
 
 
 def test_an_ideal_sensor_reads_what_is(execute):
@@ -47,9 +47,9 @@ def test_options(execute):
 
 def test_descriptions():
     for sensor in (LVDT(), LoadCell(bandwidth=100), Sensor((Bias(1), Noise(2)), "N"), Sensor()):
-        assert sensor_from(json.loads(json.dumps(sensor.describe()))) == sensor
+        assert Sensor.from_description(json.loads(json.dumps(sensor.describe()))) == sensor
     with pytest.raises(InputError, match="expected a description of Sensor"):
-        sensor_from(Bias(1).describe())
+        Sensor.from_description(Bias(1).describe())
 
 
 def test_bad_input():

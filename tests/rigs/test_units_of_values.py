@@ -8,12 +8,15 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
 from bondloop.control import Direct
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
-from bondloop.rigs import LVDT, Emulated, LoadCell, Sensor
-from bondloop.rigs.imperfections import (
+from bondloop.rigs import (
+    LVDT,
     Backlash,
     Bias,
+    Chain,
+    Emulated,
     GainError,
     Jump,
+    LoadCell,
     LowPass,
     Noise,
     Nonlinearity,
@@ -22,7 +25,7 @@ from bondloop.rigs.imperfections import (
     Quantisation,
     RateLimit,
     Saturation,
-    chain,
+    Sensor,
 )
 from bondloop.transfer import MassSpringDamper
 
@@ -40,7 +43,7 @@ IMPERFECTIONS = {
     "late": lambda u: PureDelay("2 ms", initial=f"5 {u}"),
     "slow": lambda u: LowPass("10 Hz", initial=f"5 {u}"),
     "jump": lambda u: Jump("1 s", f"5 {u}"),
-    "chain": lambda u: chain([GainError("1 %"), Bias(f"5 {u}")]),
+    "chain": lambda u: Chain((GainError("1 %"), Bias(f"5 {u}"))),
     "sensor": lambda u: Sensor([Bias(f"5 {u}")]),
     "stated": lambda u: Sensor([Bias(5)], unit=u),
 }
@@ -117,7 +120,7 @@ def test_a_load_cell_measures_no_torque():
         (lambda: Backlash("5 mm", initial="1 N"), r"Backlash\(initial\)"),
         (lambda: Sensor([Noise("1 N"), Bias("1 mm")]), r"Sensor\(imperfections\[1\]\): .*found one in mm"),
         (lambda: Sensor([Noise("1 N")], unit="m"), r"Sensor\(imperfections\[0\]\)"),
-        (lambda: chain([Noise("1 N"), Bias("1 mm")]), r"Chain\(parts\[1\]\)"),
+        (lambda: Chain((Noise("1 N"), Bias("1 mm"))), r"Chain\(parts\[1\]\)"),
         (lambda: Sensor(unit="newton"), r"Sensor\(unit\): unknown unit"),
         (lambda: LoadCell(linearity="0.5 kg"), "linearity: expected a number without a unit"),
         (lambda: GainError("0.5 kg"), r"GainError\(error\): expected a number without a unit"),

@@ -8,7 +8,7 @@ one). The power trip, which takes its time, is in test_power_trip.py.
 import numpy as np
 import pytest
 
-from bondloop.rigs.imperfections import Frozen, Infinite, Jump, NotANumber
+from bondloop.rigs import Frozen, Infinite, Jump, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, cause_words
 
 AT = 100

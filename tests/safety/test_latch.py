@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections import Jump, NotANumber
+from bondloop.rigs import Jump, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, safety_from
 
 LIMITS = Limits(displacement=0.02, force=500)

@@ -11,7 +11,7 @@ from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections import Jump
+from bondloop.rigs import Jump
 from bondloop.safety import Cause, Interlock, PowerTrip, safety_from
 
 T = 0.001

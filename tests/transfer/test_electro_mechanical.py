@@ -9,7 +9,7 @@ from bondloop.engine.codegen.runner import Runner
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.rigs import Emulated, nothing_mounted
-from bondloop.rigs.emulation_tick import rig_tick
+from bondloop.rigs.emulated import rig_tick
 from bondloop.transfer import BallScrew, CascadedLoops, ElectroMechanical, ServoMotor, transfer_system
 
 HERTZ = np.array([0.5, 4.0, 15.0, 40.0, 120.0, 400.0])

@@ -11,7 +11,7 @@ from bondloop.engine.codegen.runner import Runner
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.rigs import Emulated, OrificeDamper, mounted, nothing_mounted
-from bondloop.rigs.emulation_tick import rig_tick
+from bondloop.rigs.emulated import rig_tick
 from bondloop.transfer import Cylinder, SerialPID, ServoHydraulic, ServoValve, transfer_system
 
 STEP = 0.25e-3  # the rig's own step: 4 in a sample at 1 kHz

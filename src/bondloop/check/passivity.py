@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bondloop.control.adaptive import MCS
+from bondloop.control import MCS
 from bondloop.engine.analysis import PositiveRealness, positive_realness
 from bondloop.errors import BondloopError
 from bondloop.substructure import reference_model

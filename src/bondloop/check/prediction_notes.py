@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bondloop.control.feedforward import InverseModel, PolynomialPrediction
+from bondloop.control import InverseModel, PolynomialPrediction
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bondloop.rehearsal import SCALE
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
-    from bondloop.control.feedforward import PolynomialPrediction
+    from bondloop.control import PolynomialPrediction
     from bondloop.hybrid import Checkable, HybridTest
 
 
@@ -129,7 +129,7 @@ def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, o
 
 def _predictions(test: HybridTest) -> Iterator[tuple[str, dict[str, object]]]:
     """Find the least prediction that makes the loop stable, then a little more than that."""
-    from bondloop.control.feedforward import Direct, PolynomialPrediction
+    from bondloop.control import Direct, PolynomialPrediction
 
     if not isinstance(test.controller, (Direct, PolynomialPrediction)):
         return
@@ -160,7 +160,7 @@ def _least(test: HybridTest, start: PolynomialPrediction) -> float | None:
 
 
 def _inverse(test: HybridTest) -> Iterator[tuple[str, dict[str, object]]]:
-    from bondloop.control.junction import VirtualJunction
+    from bondloop.control import VirtualJunction
 
     if not test.controller.inverts:
         words = "a virtual junction with the actuator's model"

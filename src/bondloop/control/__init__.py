@@ -29,7 +29,6 @@ __all__ = [
     "Measured",
     "ObservedVirtualJunction",
     "OuterLoop",
-    "Parameter",
     "PerActuator",
     "PolynomialPrediction",
     "PythonControl",
@@ -42,7 +41,6 @@ __all__ = [
     "SmithPredictor",
     "TwoStageAdaptive",
     "VirtualJunction",
-    "as_controller",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

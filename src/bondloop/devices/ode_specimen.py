@@ -81,7 +81,8 @@ class OdeSpecimen(Law, Described, family="ode"):
     --------
     A spring and a dashpot in series (Maxwell); the state is the spring's elongation:
 
-    >>> from bondloop.rigs import Imposed, OdeSpecimen, mounted
+    >>> from bondloop.rigs import mounted
+    >>> from bondloop.devices import Imposed, OdeSpecimen
     >>> class Maxwell(OdeSpecimen):
     ...     '''A spring and a dashpot in series.'''
     ...

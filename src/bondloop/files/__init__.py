@@ -11,8 +11,6 @@ from __future__ import annotations
 from bondloop.lazy_names import lazy_names
 
 __all__ = [
-    "TestFile",
-    "channels_schema",
     "load",
     "load_text",
     "read",

@@ -1,9 +1,9 @@
-"""A test in a TOML file: read with all its faults at once, written from any test that can be described."""
+"""A test in a TOML file: read with all faults at once, written, and made again from a run's record."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
@@ -22,22 +22,26 @@ from bondloop.engine.data import (
     Place,
     Reader,
     checked_format,
+    describable,
     import_all_kinds,
     is_words,
+    number,
     parsed,
     path_of,
     raise_faults,
+    register,
     text_of,
     toml_text,
     types_of,
     wanted,
 )
-from bondloop.errors import BondloopError, InputError
-from bondloop.files import signal_files  # noqa: F401
+from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.files.python_file import hidden, python_kind, source_of
-from bondloop.hybrid import read_test
+from bondloop.hybrid import parameters_of_file, read_test
 from bondloop.integrate import structural  # noqa: F401
 from bondloop.rehearsal import run_length
+from bondloop.results.motions import read_at2, read_ground_motion
+from bondloop.signals import Recorded, Table
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Rehearsable
@@ -303,3 +307,129 @@ def _named(family: str, name: str, folder: Path) -> str:
     if "<locals>" in word:
         raise hidden(word.rpartition(".")[2])
     return f"{Path(os.path.relpath(f'{file}.py', folder)).as_posix()}:{word}"
+
+
+@describable("signal", "at2", remembered=False)
+def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str = "linear") -> Table:
+    """Return a ground acceleration in m/s² from a file of PEER's strong-motion database.
+
+    Parameters
+    ----------
+    path
+        The AT2 file.
+    scale
+        What it is multiplied by.
+    interpolation
+        Between samples: ``"linear"``, ``"cubic"`` or ``"hold"``.
+    """
+    motion = read_at2(path)
+    factor = number(scale, "scale", "1")
+    return Table(motion.time, factor * motion.values, interpolation, "zero", "m/s^2")
+
+
+@describable("signal", "ground-motion", remembered=False)
+def ground_motion(  # noqa: PLR0913, PLR0917 - what is in the file, what is taken of it, and how
+    path: str | Path,
+    motion: str = "acceleration",
+    baseline: str = "none",
+    corner: float | str = 0.1,
+    scale: float = 1.0,
+    peak: float | str | None = None,
+    unit: str | None = None,
+    channel: int | str | None = None,
+    time_unit: str | None = None,
+) -> Recorded:
+    """Return a motion of the ground from a file: AT2, COSMOS, ESM, MATLAB or columns of text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    motion
+        ``"acceleration"``, ``"velocity"`` or ``"displacement"``.
+    baseline, corner
+        How its baseline is corrected: ``"none"``, ``"constant"``, ``"linear"``, or ``"high-pass"`` with a
+        corner in Hz.
+    scale
+        What it is multiplied by; or
+    peak
+        the peak acceleration to scale it to, in m/s² or as text.
+    unit, channel, time_unit
+        As for `bondloop.results.read_ground_motion`.
+    """
+    record = read_ground_motion(path, unit, channel=channel, time_unit=time_unit)
+    record = record.corrected(baseline, corner).scaled(scale)
+    record = record if peak is None else record.scaled(peak=peak)
+    known = {
+        "acceleration": record.acceleration,
+        "velocity": record.velocity,
+        "displacement": record.displacement,
+    }
+    if motion not in known:
+        raise InputError(unknown_name("motion", motion, known))
+    return known[motion]()
+
+
+register(Kind("signal", "file", Table.from_file))
+
+
+def recorded_test(description: Mapping[str, object]) -> Rehearsable:
+    """Return the test that a run's record describes, with the values that were in force.
+
+    No Python file is run, whatever the description names: a run file may be a stranger's.
+
+    Parameters
+    ----------
+    description
+        Of the record: ``run.record.description``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made from the description alone; what is missing is named.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> test = gawthrop_three_mass.test()
+    >>> recorded_test(test.run(0.1).record.description) == test
+    True
+    """
+    import_all_kinds()
+    for entry in papers.entries():  # what they are made of is known once they are loaded
+        entry.load()
+    reader = Reader(folder=Path())
+    reader.find = _refusing_files(reader)
+    kind = FAMILIES["test"].get(str(description.get("test", "HybridTest")))
+    if kind is None:
+        raise InputError(f"unknown kind of test {description.get('test')!r}")
+    known = parameters_of_file(kind)
+    entries = {k: v for k, v in description.items() if k in known or k in ("test", "structure", "cut")}
+    test = read_test(reader, entries)
+    reader.raise_faults()
+    made: Rehearsable = _as_it_ran(test, description.get("parameters"))
+    return made
+
+
+def _refusing_files(reader: Reader) -> Callable[[str, str, Place], Kind | None]:
+    def find(family: str, name: str, place: Place) -> Kind | None:
+        if ".py:" in name:
+            reader.fault(place, f"'{name}' is in a Python file, which is not run for a file of results")
+            return None
+        return FAMILIES[family].get(name)
+
+    return find
+
+
+def _as_it_ran(test: Any, values: object) -> Any:
+    """Return the test with the values of its parameters that were in force, where they differ."""
+    if not isinstance(values, Mapping):
+        return test
+    own = test.parameters
+    other = {k: v for k, v in values.items() if k in own and v is not None and v != own[k]}
+    if not other:
+        return test
+    try:
+        return test.with_values(other)
+    except (BondloopError, AttributeError) as error:
+        raise InputError(f"its values cannot be set again: {error}") from None

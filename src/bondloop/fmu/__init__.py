@@ -9,15 +9,7 @@ from __future__ import annotations
 from bondloop.lazy_names import lazy_names
 
 __all__ = [
-    "ForeignFmu",
-    "ForeignVariable",
-    "Variable",
-    "binary_folder",
-    "described",
     "read_fmu",
-    "tick_variables",
-    "write_system_fmu",
-    "write_tick_fmu",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

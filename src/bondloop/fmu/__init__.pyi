@@ -1,10 +1,6 @@
-from bondloop.fmu.export import binary_folder as binary_folder
+from bondloop.fmu.export import write_system_fmu as write_system_fmu
 from bondloop.fmu.export import write_tick_fmu as write_tick_fmu
-from bondloop.fmu.foreign import ForeignFmu as ForeignFmu
+from bondloop.fmu.foreign import ForeignStep as ForeignStep
 from bondloop.fmu.foreign import ForeignVariable as ForeignVariable
 from bondloop.fmu.foreign import read_fmu as read_fmu
-from bondloop.fmu.in_tick import ForeignStep as ForeignStep
-from bondloop.fmu.model_exchange import write_system_fmu as write_system_fmu
-from bondloop.fmu.variables import Variable as Variable
-from bondloop.fmu.variables import described as described
-from bondloop.fmu.variables import tick_variables as tick_variables
+from bondloop.fmu.model_description import described as described

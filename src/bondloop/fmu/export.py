@@ -1,30 +1,49 @@
-"""A tick as an FMU: model description, C sources, a binary for this platform and tabulated signals."""
+"""Ticks and systems as FMUs: model description, C sources, a binary for this platform, tabulated signals."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import sys
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.engine.codegen import build_program, compiler, write_c_sized
+from bondloop.engine.analysis.simulation import starting_states
+from bondloop.engine.codegen import Plan, build_program, compiler, write_c_sized
 from bondloop.engine.data import POSITIVE
+from bondloop.engine.ir import (
+    Channel,
+    Expr,
+    Tick,
+    Var,
+    identifier,
+    instantiate,
+    substitute,
+    tangent,
+    variables,
+)
 from bondloop.errors import CompileError, InputError
-from bondloop.fmu.definition import definition_c
-from bondloop.fmu.model_description import About, build_description, model_description
-from bondloop.fmu.variables import tick_variables
+from bondloop.fmu.model_description import (
+    About,
+    Variable,
+    build_description,
+    legible,
+    model_description,
+    tick_variables,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.engine.ir import Tick
+    from bondloop.engine import System
 
 
 VERSIONS = (2, 3)
@@ -166,3 +185,185 @@ def _zip(path: Path, contents: Mapping[str, bytes]) -> None:
     finally:
         with contextlib.suppress(OSError):
             scratch.unlink(missing_ok=True)
+
+
+def definition_c(
+    tick: Tick,
+    variables: Sequence[Variable],
+    token: str,
+    rows: int,
+    tables: int,
+    tangent: Tick | None = None,
+    *,
+    period: float,
+) -> str:
+    """Write ``definition.c``.
+
+    Parameters
+    ----------
+    tick
+        The tick.
+    variables
+        Its variables.
+    token
+        Of the FMU.
+    rows, tables
+        How many ticks and how many inputs are tabulated.
+    tangent
+        The tick that computes directional derivatives, of model exchange.
+    period
+        Of a step; 0 in model exchange.
+    """
+    groups = {g: [v for v in variables if v.group == g] for g in ("input", "output", "parameter", "state")}
+    numbers = {
+        "initial": Plan(tick).initial().tolist(),
+        "input_values": [v.start or 0.0 for v in groups["input"]],
+        "parameter_values": [v.start or 0.0 for v in groups["parameter"]],
+        "least": [v.least for v in groups["parameter"]],
+        "most": [v.most for v in groups["parameter"]],
+        "bound": [tick.bounds.get(c.name, math.inf) for c in tick.channels],
+        "tangent_initial": [] if tangent is None else Plan(tangent).initial().tolist(),
+    }
+    names = {
+        "input_names": groups["input"],
+        "channel_names": groups["output"],
+        "parameter_names": groups["parameter"],
+    }
+    signature = "(double *, const double *, const double *, double, double, double *)"
+    ticks = [tick, *([] if tangent is None else [tangent])]
+    lines = ["/* Written by bondloop; changes here are lost. */", "#include <math.h>", '#include "fmu.h"', ""]
+    lines += [f"extern int {t.name}_tick_once{signature};" for t in ticks]
+    for word, values in numbers.items():
+        lines.append(f"static const double {word}[] = {{{', '.join(map(_double, values)) or '0.0'}}};")
+    for word, found in names.items():
+        quoted = ", ".join(_quoted(v.name) for v in found) or '""'
+        lines.append(f"static const char *const {word}[] = {{{quoted}}};")
+    fields = {
+        "name": _quoted(tick.name),
+        "token": _quoted(token),
+        "period": _double(period),
+        "tick_once": f"{tick.name}_tick_once",
+        "size": len(numbers["initial"]),
+        "states": len(groups["state"]),
+        "tables": tables,
+        "rows": rows,
+        "inputs": len(groups["input"]),
+        "parameters": len(groups["parameter"]),
+        "channels": len(groups["output"]),
+        "tangent_once": "NULL" if tangent is None else f"{tangent.name}_tick_once",
+        "tangent_size": len(numbers["tangent_initial"]),
+        **{word: word for word in (*numbers, *names)},
+    }
+    rest = "".join(f"    .{word} = {value},\n" for word, value in fields.items())
+    return "\n".join([*lines, "", f"const bl_fmu bl_definition = {{\n{rest}}};", ""])
+
+
+def _double(x: float) -> str:
+    return repr(float(x)) if math.isfinite(x) else ("INFINITY" if x > 0 else "-INFINITY")
+
+
+def _quoted(text: str) -> str:
+    """Return a C string; what is not ASCII as octal digits of its UTF-8, which never run into a letter."""
+    plain = legible(text).replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
+    return '"' + "".join(c if c < "\x7f" else _octal(c) for c in plain) + '"'
+
+
+def _octal(character: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in character.encode())
+
+
+def write_system_fmu(
+    system: System, path: str | os.PathLike[str], *, version: int = 3, binary: bool = True
+) -> Path:
+    """Write a system as an FMU for model exchange; return the path.
+
+    Parameters
+    ----------
+    system
+        The system; it must not switch or remember, and need no rates of its inputs.
+    path
+        Of the file.
+    version
+        Of FMI, 2 or 3.
+    binary
+        Whether the binary for this platform is built.
+    """
+    _refuse(system)
+    name = identifier(system.name, "system_")
+    return write_tick_fmu(
+        _rates_tick(system, name),
+        path,
+        version=version,
+        name=system.name,
+        tangent=_slopes_tick(system, f"{name}_slopes"),
+        kind="ModelExchange",
+        starts=system.input_defaults,
+        binary=binary,
+    )
+
+
+def _refuse(system: System) -> None:
+    remedy = "export it in steps, bl.Simulation({...}, rate=...).write_fmu(...)"
+    if system.switching:
+        raise InputError(
+            f"{system.name} switches, and its events are not written for model exchange; {remedy}"
+        )
+    if system.memories:
+        raise InputError(
+            f"{system.name} remembers its displacements from step to step, and model exchange knows rates "
+            f"only; {remedy}"
+        )
+    if system.input_rates:
+        names = ", ".join(u.name for u in system.input_rates)
+        raise InputError(
+            f"{system.name} needs the rates of its inputs ({names}), which model exchange does not give; "
+            f"{remedy}"
+        )
+
+
+def _rates_tick(system: System, name: str) -> Tick:
+    goals = [*system.rate_exprs, *system.output_exprs.values()]
+    channels = [
+        Channel.of(f"der({x.name})", rate, x.quantity and x.quantity.rate)
+        for x, rate in zip(system.state_vars, system.rate_exprs, strict=True)
+    ]
+    channels += [Channel.of(n, e, system.quantity(n)) for n, e in system.output_exprs.items()]
+    return _tick(system, name, system.input_vars, goals, channels)
+
+
+def _slopes_tick(system: System, name: str) -> Tick:
+    """Return the tick of one direction: each assignment with its tangent, as in `sensitivity_system`."""
+    seeds: dict[Var, Expr] = {v: Var(f"seed({v.name})") for v in (*system.input_vars, *system.state_vars)}
+    given = tuple(s for s in seeds.values() if isinstance(s, Var))
+    users: dict[Var, list[Var]] = {}
+    for target, expr in system.definitions.items():
+        for v in variables(expr):
+            users.setdefault(v, []).append(target)
+    work = list(seeds)
+    while work:
+        for target in users.get(work.pop(), ()):
+            if target not in seeds:
+                seeds[target] = Var(f"slope({target.name})")
+                work.append(target)
+    definitions = dict(system.definitions)
+    tears = list(system.tears)
+    for v, expr in system.definitions.items():
+        slope = seeds.get(v)
+        if isinstance(slope, Var):
+            definitions[slope] = tangent(expr, seeds)
+            tears += [slope] if v in system.tears else []
+    goals = [tangent(e, seeds) for e in (*system.rate_exprs, *system.output_exprs.values())]
+    names = [*(f"der({x.name})" for x in system.state_vars), *system.output_exprs]
+    channels = [Channel(f"slope({n})", e) for n, e in zip(names, goals, strict=True)]
+    wider = system.replaced(definitions=definitions, tears=tears)
+    return _tick(wider, name, (*system.input_vars, *given), goals, channels)
+
+
+def _tick(
+    system: System, name: str, inputs: tuple[Var, ...], goals: list[Expr], channels: list[Channel]
+) -> Tick:
+    steps, table = instantiate(system.schedule(goals), {}, "")
+    shown = tuple(replace(c, value=substitute(c.value, table)) for c in channels)
+    return Tick(
+        name, 1.0, Var("t"), Var("k"), inputs, starting_states(system), system.values(), tuple(steps), shown
+    )

@@ -6,22 +6,33 @@ of whoever runs it.
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import math
 import os
 import re
+import stat
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
-from typing import Literal
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from bondloop.errors import InputError, unknown_name
+from bondloop.engine.codegen import cache_folder, compiler, load, private
+from bondloop.engine.ir import Call
+from bondloop.errors import CompileError, InputError, unknown_name
 from bondloop.fmu.export import binary_folder
-from bondloop.fmu.unpacking import unpacked
 from bondloop.units import dimension, is_of_kind, quantity, si_unit
+
+if TYPE_CHECKING:
+    from bondloop.engine.ir import Expr
+
 
 Causality = Literal["input", "output", "parameter", "other"]
 
@@ -334,3 +345,195 @@ def _c_text(text: str) -> str:
         for b in text.encode(errors="surrogateescape")
     )
     return f'"{escaped}"'
+
+
+def unpacked(path: Path, most_bytes: int = 1 << 30, most_files: int = 20_000) -> Path:
+    """Return the folder of an FMU's files, kept by content beside what was compiled.
+
+    Parameters
+    ----------
+    path
+        Of the FMU. Entries that would be written elsewhere, and links, are refused.
+    most_bytes, most_files
+        Of all its files, unpacked; what has more is refused.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no FMU {path}")
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        place = private(cache_folder()) / "fmu" / digest
+        if place.is_dir():
+            return place
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="unpacking-", dir=place.parent) as scratch:
+            made = Path(scratch) / "fmu"
+            made.mkdir()
+            with zipfile.ZipFile(path) as archive:
+                _unpack(archive, made, path.name, most_bytes, most_files)
+            try:
+                made.rename(place)
+            except OSError:
+                if not place.is_dir():  # unless another process was faster
+                    raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        raise InputError(f"{path.name}: it is no zip that can be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path.name}: it cannot be unpacked: {error.strerror or error}") from None
+    return place
+
+
+def _unpack(archive: zipfile.ZipFile, folder: Path, name: str, most_bytes: int, most_files: int) -> None:
+    entries = archive.infolist()
+    if len(entries) > most_files:
+        raise InputError(f"{name}: it has {len(entries):,} files; at most {most_files:,} are unpacked")
+    left = most_bytes
+    for entry in entries:
+        target = _place(entry, folder, name)
+        if entry.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(entry) as source, target.open("xb") as file:
+            while part := source.read(1 << 20):  # what the entry says of its size is not believed
+                left -= len(part)
+                if left < 0:
+                    raise InputError(
+                        f"{name}: its files are larger than {most_bytes >> 20:,} MB; it is refused"
+                    )
+                file.write(part)
+
+
+def _place(entry: zipfile.ZipInfo, folder: Path, name: str) -> Path:
+    """Return where an entry goes; refuse what leads out of the folder, and what is no plain file."""
+    said = entry.orig_filename
+    parts = PurePosixPath(said).parts
+    bad = not parts or said.startswith("/") or "\\" in said or "\0" in said or ".." in parts
+    if bad or re.match(r"[A-Za-z]:", said):
+        raise InputError(f"{name}: the entry {said!r:.80} does not lie in the FMU; it is refused")
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise InputError(f"{name}: the entry {said!r:.80} is a link or a device; it is refused")
+    target = folder.joinpath(*parts)
+    if os.path.commonpath([folder, target]) != str(folder) or target.exists() != target.is_dir():
+        raise InputError(f"{name}: the entry {said!r:.80} is there twice; it is refused")
+    return target
+
+
+_OWN = re.compile(r"\b(?:host|HOST|in_tick)(?:_\w+)?\b")
+"""Names of the C that runs an FMU."""
+
+_MESSAGE = """
+__attribute__((visibility("default"))) const char *host_message(void)
+{
+    return host_DIGEST.message;
+}
+"""
+
+
+class ForeignStep:
+    """One FMU that takes a step in every tick.
+
+    At tick n its inputs are set and its outputs read, at one instant; then the inputs are held until the
+    next. A run begins with its initialisation. There is one instance in a process.
+
+    Parameters
+    ----------
+    fmu
+        The FMU.
+    inputs, outputs
+        The variables that are connected, in order.
+    parameters
+        Values by name that are set before the initialisation.
+    """
+
+    def __init__(
+        self,
+        fmu: ForeignFmu,
+        inputs: Sequence[ForeignVariable],
+        outputs: Sequence[ForeignVariable],
+        parameters: Mapping[str, float] | None = None,
+    ) -> None:
+        self.fmu, self.inputs, self.outputs = fmu, tuple(inputs), tuple(outputs)
+        own = (resources.files(__package__) / "c" / "in_tick.c").read_text(encoding="utf-8")
+        body = f"{fmu.host_c(inputs, outputs, 0.0, parameters)}\n{own}"
+        digest = hashlib.sha256(body.encode()).hexdigest()[:12]
+        self.name = f"fmu_{digest}"
+        body += "".join(self._function(i) for i in range(len(self.outputs)))
+        # A tick may have two of them, and all of this is one file.
+        self.source = _OWN.sub(lambda found: f"{found[0]}_{digest}", body)
+        self._digest = digest
+        self._library: ctypes.CDLL | None = None
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ForeignStep:
+        """Return itself: a model may be copied, a running program may not."""
+        return self
+
+    def _function(self, i: int) -> str:
+        given = "".join(f", double u{j}" for j in range(len(self.inputs)))
+        listed = ", ".join(f"u{j}" for j in range(len(self.inputs))) or "0.0"
+        return (
+            '\n__attribute__((visibility("default")))\n'
+            f"double {self.name}_{i}(double n, double t{given})\n{{\n"
+            f"    const double inputs[] = {{{listed}}};\n"
+            f"    return in_tick_output({i}, n, t, inputs);\n}}\n"
+        )
+
+    def calls(self, number: Expr, time: Expr, inputs: Sequence[Expr]) -> list[Call]:
+        """Return the outputs as expressions.
+
+        Parameters
+        ----------
+        number, time
+            Of the tick; the number counts from 0.
+        inputs
+            What the inputs are at this instant.
+        """
+        arguments = (number, time, *inputs)
+        return [
+            Call(f"{self.name}_{i}", self._asked(i), arguments, self.source) for i in range(len(self.outputs))
+        ]
+
+    def _asked(self, i: int) -> Callable[..., float]:
+        def ask(*arguments: float) -> float:
+            value = float(self._loaded(i)(*arguments))
+            if math.isnan(value):
+                raise InputError(f"{self.message} (at t = {arguments[1]:.6g} s)")
+            return value
+
+        ask.__qualname__ = f"the FMU {self.fmu.path.name}"
+        return ask
+
+    @property
+    def message(self) -> str:
+        """What went wrong, in the words of the FMU's host."""
+        message: Any = self._open().host_message
+        message.restype = ctypes.c_char_p
+        return (message() or b"").decode(
+            errors="replace"
+        ) or f"{self.fmu.path.name}: an output is not a number"
+
+    def first(self, inputs: Sequence[float] = ()) -> list[float]:
+        """Initialise the FMU and return its outputs at t = 0; this runs its code.
+
+        Parameters
+        ----------
+        inputs
+            What the inputs are; zero if not given.
+        """
+        given = [*inputs] or [0.0] * len(self.inputs)
+        return [self._asked(i)(0.0, 0.0, *given) for i in range(len(self.outputs))]
+
+    def _open(self) -> ctypes.CDLL:
+        if self._library is None:
+            using = compiler()
+            if using is None:
+                raise CompileError("no C compiler found ($CC, cc, gcc, clang), which an FMU in a test needs")
+            said = _MESSAGE.replace("DIGEST", self._digest)
+            self._library = load(self.source + said, self.name, using, entry="0")
+        return self._library
+
+    def _loaded(self, i: int) -> Any:
+        function: Any = getattr(self._open(), f"{self.name}_{i}")
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 + len(self.inputs))
+        return function

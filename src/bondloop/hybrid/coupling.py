@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import Model, interfaces
-from bondloop.control import Compensator
-from bondloop.control.blocks import earlier, fit_weights, from_first, weighted
-from bondloop.control.feedforward import Direct
+from bondloop.control import Compensator, Direct, earlier, fit_weights, from_first, weighted
 from bondloop.engine.data import Described, Parameter, Whole
 from bondloop.engine.ir import Assign, Const, Expr, Quantity, Var, substitute
 from bondloop.engine.passes import Applied, connect, prefixed

@@ -33,8 +33,7 @@ from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
 from bondloop.rehearsal import SCALE, share_prepared
-from bondloop.rigs import SubSteppedRig, indexed
-from bondloop.rigs.imperfections import expect_unit
+from bondloop.rigs import SubSteppedRig, expect_unit, indexed
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, dof_domain
 

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import ROTATION, TRANSLATION, Model, interfaces, told_domains
-from bondloop.control import Compensator, Controller, RestoringForce, as_controller
-from bondloop.control.feedforward import Direct
+from bondloop.control import Compensator, Controller, Direct, RestoringForce, as_controller
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
 from bondloop.engine.ir import Var
 from bondloop.engine.passes import prefixed, with_values

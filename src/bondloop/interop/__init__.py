@@ -14,17 +14,11 @@ from bondloop.lazy_names import lazy_names
 
 __all__ = [
     "Answer",
-    "ClockedRig",
-    "FollowingRig",
     "OpenSeesHalf",
     "RehearsedRig",
     "RemoteRig",
     "RigFaultError",
-    "Server",
-    "Serving",
     "run_pseudo_dynamic",
-    "serve_on_the_clock",
-    "serve_rehearsed",
     "step_by_step",
 ]
 

@@ -1,13 +1,10 @@
-from bondloop.interop.clocked_rig import ClockedRig as ClockedRig
-from bondloop.interop.following_rig import FollowingRig as FollowingRig
-from bondloop.interop.opensees_half import OpenSeesHalf as OpenSeesHalf
-from bondloop.interop.opensees_half import step_by_step as step_by_step
+from bondloop.interop.following_rig import RehearsedRig as RehearsedRig
 from bondloop.interop.protocol import Answer as Answer
 from bondloop.interop.protocol import RigFaultError as RigFaultError
 from bondloop.interop.pseudo_dynamic_rig import run_pseudo_dynamic as run_pseudo_dynamic
-from bondloop.interop.rehearsed_rig import RehearsedRig as RehearsedRig
+from bondloop.interop.remote_rig import OpenSeesHalf as OpenSeesHalf
 from bondloop.interop.remote_rig import RemoteRig as RemoteRig
-from bondloop.interop.server import Server as Server
+from bondloop.interop.remote_rig import step_by_step as step_by_step
 from bondloop.interop.server import Serving as Serving
 from bondloop.interop.server import serve_on_the_clock as serve_on_the_clock
 from bondloop.interop.server import serve_rehearsed as serve_rehearsed

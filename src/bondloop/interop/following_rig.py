@@ -5,27 +5,60 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from bondloop.bondgraph import interfaces
+from bondloop.engine.codegen import Runner
 from bondloop.engine.data import number
 from bondloop.errors import BondloopError, InputError
-from bondloop.interop.policy import FollowingPolicy
 from bondloop.interop.protocol import Answer, RigFaultError
+from bondloop.rehearsal import Run, origin, trip, why_stopped
+from bondloop.results.records import GrowingRun
 from bondloop.rigs import indexed
+from bondloop.safety import cause_words
 from bondloop.substructure import ExternalHalf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.engine.codegen import Result
     from bondloop.hybrid import HybridTest
-    from bondloop.rehearsal import Run
 
 
 Channels = Mapping[str, "NDArray[np.float64]"]
 """What was recorded in some ticks, by the name of the channel."""
+
+
+@dataclass(frozen=True)
+class FollowingPolicy:
+    """When a rig is at its target, and what is done until it is.
+
+    Attributes
+    ----------
+    corrections
+        How often what the rig is short of its target may be added to it.
+    near
+        Share of the tolerance within which the desired motion is at its target: the way there has ended.
+    drift
+        Share of the tolerance by which the measured displacement may still move while the rig rests.
+    creep
+        Or share of what it is short of its target: a servo's integral part may creep on for seconds.
+    look
+        Seconds between looks at the telemetry of a loop on the clock.
+    silence
+        Seconds without a tick after which a loop that says that it is active is not believed any more.
+    """
+
+    corrections: int = 30
+    near: float = 0.1
+    drift: float = 0.25
+    creep: float = 0.02
+    look: float = 5e-4
+    silence: float = 5.0
 
 
 def external_half(test: object) -> ExternalHalf:
@@ -69,9 +102,9 @@ class FollowingRig(ABC):
 
     Examples
     --------
-    >>> from bondloop.interop import ClockedRig, RehearsedRig
-    >>> [issubclass(kind, FollowingRig) for kind in (ClockedRig, RehearsedRig)]
-    [True, True]
+    >>> from bondloop.interop import RehearsedRig
+    >>> issubclass(RehearsedRig, FollowingRig)
+    True
     """
 
     policy: ClassVar[FollowingPolicy] = FollowingPolicy()
@@ -304,3 +337,110 @@ def first_stiffness(test: HybridTest, omega: float = 1e-3) -> NDArray[np.float64
     if not np.isfinite(answer).all():
         raise InputError("the specimen has no stiffness at its start; give ExternalHalf(stiffness=...)")
     return answer
+
+
+class RehearsedRig(FollowingRig):
+    """The emulated rig of a test, moved from outside without a clock.
+
+    Parameters
+    ----------
+    test
+        A `HybridTest` with an `ExternalHalf`.
+    record
+        Run file to write, which must not exist; nothing is kept if not given.
+
+    Examples
+    --------
+    >>> import bondloop as bl
+    >>> from bondloop.devices import GiuffreMenegottoPinto
+    >>> from bondloop.rigs import Emulated, mounted
+    >>> from bondloop.substructure import ExternalHalf
+    >>> test = bl.HybridTest(
+    ...     ExternalHalf(stroke="50 mm", speed="0.1 m/s", tolerance="1 µm"),
+    ...     rig=Emulated(mounted(GiuffreMenegottoPinto()), bl.transfer.ServoHydraulic()),
+    ...     controller=bl.control.Direct(),
+    ...     excitation={},
+    ...     rate="1 kHz",
+    ... )
+    >>> with RehearsedRig(test) as rig:
+    ...     answer = rig.move_to([0.002])
+    >>> print(f"{1e3 * answer.displacement[0]:.2f} mm, {1e-3 * answer.force[0]:.2f} kN")
+    2.00 mm, 4.00 kN
+    """
+
+    def __init__(self, test: HybridTest, *, record: str | Path | None = None) -> None:
+        super().__init__(test)
+        if test.tables:
+            raise InputError(
+                f"the signals {', '.join(test.tables)} are read from tables, which have an end; a test with "
+                "an external numerical half goes on as long as that does"
+            )
+        self._tick = test.tick
+        self._runner = Runner(self._tick)
+        self._path = None if record is None else Path(record)
+        self._file = None if self._path is None else self._begin(self._path)
+        self._closed = False
+
+    def _begin(self, path: Path) -> GrowingRun:
+        tick = self._tick
+        self._origin = origin()
+        description = {**self.test.about(), "every": 1}
+        return GrowingRun(
+            path,
+            {c.name: c.unit for c in tick.channels},
+            {"step": "<i8"},
+            rate=self.test.rate,
+            description=description,
+            attributes={"status": "recording", **self._origin},
+            meanings={c.name: c.meaning for c in tick.channels},
+        )
+
+    def _advance(self, targets: Mapping[str, float], seconds: float) -> tuple[Channels, float]:
+        result = self._execute(targets, math.ceil(seconds / self.test.period - 1e-9))
+        tripped = trip(result.time, result.channels)
+        if not result.finished:
+            self._fail(f"{why_stopped(self._tick, result, self.test.remedies)}; nothing moves any more")
+        elif tripped is not None:
+            self._retreat(targets)
+            self._fail(
+                f"{cause_words(tripped[1])} at t = {tripped[0]:.4g} s; "
+                "the rig was brought to its safe position"
+            )
+        return result.channels, self._runner.count * self.test.period
+
+    def _leave(self) -> None:
+        way = 2 * self.half.stroke / self.half.speed + 3 / self.half.frequency
+        self._execute(dict.fromkeys(self.half.targets, 0.0), math.ceil(way / self.test.period))
+
+    def _retreat(self, targets: Mapping[str, float]) -> None:
+        """Execute the way to the safe position, which the interlock leads."""
+        interlock = self.test.interlock
+        if interlock is not None:
+            seconds = float(interlock.release) + float(interlock.retreat)
+            self._execute(targets, math.ceil(seconds / self.test.period) + 2)
+
+    def _execute(self, targets: Mapping[str, float], ticks: int) -> Result:
+        result = self._runner.run(ticks, parameters=targets)
+        if self._file is not None:
+            table = np.column_stack(list(result.channels.values()))
+            steps = np.arange(self._runner.count - len(table), self._runner.count)
+            self._file.append(result.time, table, {"step": steps})
+            self._file.commit()
+        return result
+
+    def close(self) -> Run | None:
+        """End the test; return its run, if it was recorded."""
+        if self._closed or self._file is None or self._path is None:
+            self._closed = True
+            return None
+        self._closed = True
+        status = "stopped" if self.fault else "completed"
+        steps = self._runner.count
+        self._file.close(
+            {
+                "status": status, "message": self.fault, "steps": steps, "seed": self.test.seed,
+                "backend": self._runner.backend, "files": [str(self._path)],
+                **self._origin, **self.served,
+            }
+        )  # fmt: skip
+        return Run.load(self._path)

@@ -12,7 +12,7 @@ from bondloop.hybrid import PseudoDynamicTest, PseudoDynamicTick
 from bondloop.rigs import BuiltRig
 
 if TYPE_CHECKING:
-    from bondloop.interop.opensees_half import Movable
+    from bondloop.interop.remote_rig import Movable
     from bondloop.rehearsal import Run
     from bondloop.rigs import SubSteppedRig
 

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from bondloop.engine.data import instant
 from bondloop.errors import InputError
 from bondloop.interop.clocked_rig import ClockedRig
-from bondloop.interop.following_rig import external_half
+from bondloop.interop.following_rig import RehearsedRig, external_half
 from bondloop.interop.generic_client import GenericClientSession
-from bondloop.interop.policy import ServerPolicy
 from bondloop.interop.protocol import DATAGRAM_BYTES, SIZES_BYTES, PlainSession, Request, refusal
-from bondloop.interop.rehearsed_rig import RehearsedRig
 from bondloop.realtime import STOPPED, free_path, interrupts
 from bondloop.rehearsal import Run
 from bondloop.results.records import amend_run
@@ -36,6 +34,28 @@ PROTOCOLS = ("generic-client", "plain")
 
 
 Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class ServerPolicy:
+    """How a server listens.
+
+    Attributes
+    ----------
+    greeting
+        Seconds within which a connection says its sizes: OpenSees does so at once, and others wait.
+    look
+        Seconds between looks at whether to go on.
+    lines
+        Sentences that are said of strangers; a flood of packets is no flood of lines.
+    checked
+        Seconds for which the check rehearses a test that has no length of its own.
+    """
+
+    greeting: float = 5.0
+    look: float = 0.1
+    lines: int = 200
+    checked: float = 2.0
 
 
 class Server:
@@ -361,7 +381,7 @@ class Serving:
     Parameters
     ----------
     protocol, host, port, transport, idle
-        As of `bondloop.interop.Server`.
+        As of `Server`.
     say
         Called with a sentence whenever something happens or is refused.
     stop

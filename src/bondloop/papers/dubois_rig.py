@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.bondgraph import Model
-    from bondloop.control import Compensator, Controller
-    from bondloop.control.feedforward import InverseModel
+    from bondloop.control import Compensator, Controller, InverseModel
     from bondloop.hybrid import HybridTest, Switches
     from bondloop.identify import Data, PlannedPoint, SteppedSine, SteppedSinePlan
     from bondloop.identify.process import ProcessFit
@@ -220,7 +219,7 @@ def base_force(motion: Signal) -> Signal:
 
 def inverse(process: Process, prediction: str) -> InverseModel:
     """Return the inverse of a process model, its delay predicted or, where the demand is known, left out."""
-    from bondloop.control.feedforward import InverseModel, PolynomialPrediction
+    from bondloop.control import InverseModel, PolynomialPrediction
 
     if not process.delay or prediction == "known":
         return InverseModel(process)
@@ -475,9 +474,7 @@ def outlook_controller(name: str, prediction: str, bench: Bench, fitted_to: floa
     prediction, bench, fitted_to
         As of `compensator`.
     """
-    from bondloop.control import Scheduled
-    from bondloop.control.adaptive import AdaptiveTimeSeries
-    from bondloop.control.feedforward import LoadFeedforward
+    from bondloop.control import AdaptiveTimeSeries, LoadFeedforward, Scheduled
 
     if name == "scheduled":
         members = tuple(inverse(process, prediction) for process in _processes(bench, fitted_to))
@@ -512,7 +509,7 @@ def compensator(
     fitted_to
         Highest frequency in Hz of the measured response that the model was fitted to.
     """
-    from bondloop.control.feedforward import Direct
+    from bondloop.control import Direct
 
     if controller == "none":
         return Direct()

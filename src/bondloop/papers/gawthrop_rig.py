@@ -31,8 +31,7 @@ import numpy as np
 
 from bondloop.bondgraph import Model, One, Port, Zero
 from bondloop.bondgraph.elements import C, I, Input, MSe, R
-from bondloop.control.feedback import OuterLoop
-from bondloop.control.junction import VirtualJunction
+from bondloop.control import OuterLoop, VirtualJunction
 from bondloop.engine.data import Parameter
 from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError

@@ -144,7 +144,7 @@ def test(
     m_t, c_t, k_t
         Mass, damping and stiffness of the transfer system, in kg, N s/m and N/m.
     """
-    from bondloop.control.junction import VirtualJunction
+    from bondloop.control import VirtualJunction
     from bondloop.hybrid import HybridTest
     from bondloop.rigs import Emulated
     from bondloop.signals import Sine

@@ -137,9 +137,9 @@ def test(
     feedback
         Whether the measured forces are fed back.
     """
-    from bondloop.control.feedforward import Direct
-    from bondloop.control.junction import (
+    from bondloop.control import (
         AdaptiveVirtualJunction,
+        Direct,
         ObservedVirtualJunction,
         SensitivityVirtualJunction,
         VirtualJunction,

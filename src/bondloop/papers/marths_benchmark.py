@@ -351,14 +351,13 @@ def actuators(plant: int = 0) -> System:
 
 
 def _none() -> Controller:
-    from bondloop.control.feedforward import LeadCompensation
+    from bondloop.control import LeadCompensation
 
     return LeadCompensation(0.0)
 
 
 def _time_series() -> Controller:
-    from bondloop.control import PerActuator
-    from bondloop.control.adaptive import AdaptiveTimeSeries
+    from bondloop.control import AdaptiveTimeSeries, PerActuator
 
     return PerActuator(
         tuple(AdaptiveTimeSeries(delay, largest_delay=0.1) for delay in ("52.8 ms", "21.4 ms"))
@@ -381,15 +380,13 @@ COVARIANCE = (
 
 
 def _taps() -> Controller:
-    from bondloop.control import PerActuator
-    from bondloop.control.adaptive import RecursiveFir
+    from bondloop.control import PerActuator, RecursiveFir
 
     return PerActuator(tuple(RecursiveFir(4, taps, 0.0) for taps in TAPS))
 
 
 def _rls_fir() -> Controller:
-    from bondloop.control import PerActuator
-    from bondloop.control.adaptive import RecursiveFir
+    from bondloop.control import PerActuator, RecursiveFir
 
     return PerActuator(
         tuple(
@@ -407,21 +404,20 @@ def _rls_fir() -> Controller:
 
 
 def _inverse() -> Controller:
-    from bondloop.control import PerActuator
-    from bondloop.control.feedforward import CoupledInverse
+    from bondloop.control import CoupledInverse, PerActuator
 
     H = Plant().matrix()
     return PerActuator(tuple(CoupledInverse(H.entries[i][i].actuator()) for i in range(2)))
 
 
 def _coupled() -> Controller:
-    from bondloop.control.feedforward import CoupledInverse
+    from bondloop.control import CoupledInverse
 
     return CoupledInverse(actuators())
 
 
 def _adaptive() -> Controller:
-    from bondloop.control.feedforward import AdaptiveCoupledInverse
+    from bondloop.control import AdaptiveCoupledInverse
 
     return AdaptiveCoupledInverse(actuators())
 
@@ -460,8 +456,7 @@ def test(
     from bondloop.hybrid import HybridTest
     from bondloop.integrate import NewmarkAverage
     from bondloop.papers.silva_benchmark import ground
-    from bondloop.rigs import Emulated, Sensor
-    from bondloop.rigs.imperfections import Noise
+    from bondloop.rigs import Emulated, Noise, Sensor
     from bondloop.safety import Limits
     from bondloop.substructure import Pins
 

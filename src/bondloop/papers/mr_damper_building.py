@@ -137,7 +137,7 @@ def test(
     noise
         Whether the sensors have any.
     """
-    from bondloop.control.feedforward import Direct, InverseModel, PolynomialPrediction
+    from bondloop.control import Direct, InverseModel, PolynomialPrediction
     from bondloop.errors import InputError, unknown_name
     from bondloop.hybrid import HybridTest
     from bondloop.papers.silva_benchmark import ground

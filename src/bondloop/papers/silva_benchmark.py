@@ -565,8 +565,7 @@ def test(
         Of the noise.
     """
     from bondloop.hybrid import Extrapolation, HybridTest
-    from bondloop.rigs import Emulated, Sensor
-    from bondloop.rigs.imperfections import Noise, PureDelay, Quantisation
+    from bondloop.rigs import Emulated, Noise, PureDelay, Quantisation, Sensor
     from bondloop.safety import Limits
 
     if controller not in tuple(CONTROLLERS):

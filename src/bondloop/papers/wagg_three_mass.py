@@ -105,8 +105,7 @@ def test(
     spring
         The third one, see `model`.
     """
-    from bondloop.control.adaptive import MCS, DiscreteMCS
-    from bondloop.control.feedforward import Direct
+    from bondloop.control import MCS, Direct, DiscreteMCS
     from bondloop.hybrid import HybridTest
     from bondloop.rigs import Emulated
     from bondloop.signals import Sine

@@ -110,10 +110,9 @@ def test(
     noise
         Noise of the displacement transducers in m (rms).
     """
-    from bondloop.control.adaptive import MCS
+    from bondloop.control import MCS
     from bondloop.hybrid import HybridTest
-    from bondloop.rigs import Emulated, Sensor, coulomb
-    from bondloop.rigs.imperfections import Noise
+    from bondloop.rigs import Emulated, Noise, Sensor, coulomb
     from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.rigs import Sensor, sensor_from
-from bondloop.rigs.imperfections import Bias, Chain, GainError, Noise, Quantisation, Saturation
+from bondloop.rigs import Bias, Chain, GainError, Noise, Quantisation, Saturation, Sensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.rigs.imperfections import Imperfection
+    from bondloop.rigs import Imperfection
 
 
 def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tuple[float, float]:
@@ -62,7 +61,7 @@ def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, object])
     0.5
     """
     try:
-        low, high = span(sensor_from(sensor).imperfections)
+        low, high = span(Sensor.from_description(sensor).imperfections)
     except InputError:  # a sensor of someone's own, whose range is not known
         return 0.0
     if readings.size == 0:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.engine.data import Range, describable, number
 from bondloop.errors import InputError
-from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
-from bondloop.rigs.imperfections.dynamic import LowPass
-from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
+from bondloop.rigs.imperfections import (
+    Chain,
+    Imperfection,
+    LowPass,
+    Noise,
+    Nonlinearity,
+    Quantisation,
+    checked,
+)
 from bondloop.units import known_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bondloop.engine.ir import Expr
     from bondloop.engine.passes import Applied, Context
 
@@ -33,7 +37,7 @@ class Sensor(Imperfection):
     Examples
     --------
     >>> sensor = Sensor((Noise("0.1 N"), Quantisation(16, range="500 N")), unit="N")
-    >>> sensor_from(sensor.describe()) == sensor
+    >>> Sensor.from_description(sensor.describe()) == sensor
     True
     """
 
@@ -81,17 +85,6 @@ def checked_sensor(sensor: object, what: str) -> Sensor:
     else:
         words = f"expected a sensor, such as LoadCell() or Sensor((Noise('1 N'),)); found {sensor!r:.60}"
     raise InputError(f"{what}: {words}")
-
-
-def sensor_from(description: Mapping[str, Any]) -> Sensor:
-    """Return the sensor of a description, the inverse of ``sensor.describe()``.
-
-    Parameters
-    ----------
-    description
-        As ``sensor.describe()`` returns it.
-    """
-    return Sensor.from_description(description)
 
 
 @describable("imperfection", remembered=False)

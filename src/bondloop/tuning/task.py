@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.check import RunningLoop, coupled
-from bondloop.control import Task
-from bondloop.control.feedforward import LeadCompensation
+from bondloop.control import LeadCompensation, Task
 from bondloop.engine.analysis.spectrum import within
 from bondloop.engine.ir import Var
 from bondloop.errors import BondloopError, InputError

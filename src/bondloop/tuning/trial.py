@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.check import Check, Place, RunningLoop, check, coupled
-from bondloop.control import Compensator, Measured
-from bondloop.control.feedforward import Direct
+from bondloop.control import Compensator, Direct, Measured
 from bondloop.display import brief
 from bondloop.engine.analysis.spectrum import one_step, within
 from bondloop.engine.codegen import same_form

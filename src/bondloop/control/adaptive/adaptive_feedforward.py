@@ -10,14 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks.bounds import motion_gate, moved
-from bondloop.control.blocks.filters import LinearFilter, state_variable_filter
-from bondloop.control.blocks.history import (
+from bondloop.control.blocks.filters import (
+    LinearFilter,
     backward_differences,
     earlier,
     from_first,
     from_line,
     late,
+    motion_gate,
+    moved,
+    state_variable_filter,
     weighted,
 )
 from bondloop.control.blocks.least_squares import MovingWindow, RecursiveLeastSquares, solve_symmetric

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import channel
-from bondloop.control.blocks.bounds import clipped
-from bondloop.control.blocks.history import coefficient_matrix, earlier, from_line, late
+from bondloop.control.blocks.filters import clipped, coefficient_matrix, earlier, from_line, late
 from bondloop.control.feedforward.inverse_model import expect_process, inverse_series
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.engine.data import NOT_NEGATIVE, Parameter, Whole

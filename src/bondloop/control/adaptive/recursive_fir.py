@@ -12,9 +12,17 @@ import numpy as np
 
 from bondloop.control.adaptive.adaptive_feedforward import expect_beginning
 from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks.bounds import clipped, motion_gate
-from bondloop.control.blocks.filters import LinearFilter, butterworth
-from bondloop.control.blocks.history import coefficient_matrix, earlier, from_first, late, weighted
+from bondloop.control.blocks.filters import (
+    LinearFilter,
+    butterworth,
+    clipped,
+    coefficient_matrix,
+    earlier,
+    from_first,
+    late,
+    motion_gate,
+    weighted,
+)
 from bondloop.control.blocks.least_squares import RecursiveLeastSquares
 from bondloop.control.feedforward.inverse_model import inverse_series, shifted
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction

@@ -1,21 +1,170 @@
-"""Linear filters in continuous and in discrete time, as statements of a tick."""
+"""Histories of a signal, filters and bounds as statements of a tick."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control.blocks.history import weighted
-from bondloop.engine.ir import Assign, Expr, Step, Update, Var
+from bondloop.engine.ir import Assign, Const, Delay, Expr, Op, Step, Update, Var, as_expr, select
 from bondloop.engine.passes import Applied, named
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.engine.ir import Number, Step
     from bondloop.engine.passes import Context
+
+
+def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
+    """Measure a demand from its first sample.
+
+    A history that begins with zeros would see a jump where a test begins away from zero, and a derivative or
+    a prediction makes a blow of it. The deviation from the first sample begins at zero by itself.
+
+    Returns
+    -------
+    applied, origin
+        Its value is the deviation; ``origin`` is the first sample, to be added back.
+    """
+    steps, now = named(value, context, "demand")
+    first, origin = Var(f"{context.name}.first_demand"), Var(f"{context.name}.origin")
+    deviation = Var(f"{context.name}.deviation")
+    result: list[Step] = [
+        *steps,
+        Assign(origin, select(context.count < 0.5, now, first)),
+        Assign(deviation, now - origin),
+        Update(((first, origin),)),
+    ]
+    return Applied(result, deviation, {first: 0.0}), origin
+
+
+def from_line(value: Expr, context: Context) -> tuple[Applied, Expr, Expr]:
+    """Measure a demand from the straight line on which it begins, where its velocity is known.
+
+    What `from_first` does for a position, for a velocity too: a test that begins with one would show a kink,
+    of which second differences make a blow.
+
+    Returns
+    -------
+    applied, line, rate
+        Its value is the deviation; ``line``, which is to be added back, changes by ``rate`` in a second.
+    """
+    if context.velocity is None:
+        applied, origin = from_first(value, context)
+        return applied, origin, Const(0.0)
+    steps, now = named(value, context, "demand")
+    words = ("first_demand", "first_rate", "origin", "rate", "line", "deviation")
+    first, first_rate, origin, rate, line, deviation = (Var(f"{context.name}.{word}") for word in words)
+    starting = context.count < 0.5
+    result: list[Step] = [
+        *steps,
+        Assign(origin, select(starting, now, first)),
+        Assign(rate, select(starting, context.velocity, first_rate)),
+        Assign(line, origin + rate * (Const(context.period) * context.count)),
+        Assign(deviation, now - line),
+        Update(((first, origin), (first_rate, rate))),
+    ]
+    return Applied(result, deviation, {first: 0.0, first_rate: 0.0}), line, rate
+
+
+def earlier(value: Expr, ticks: Sequence[int], context: Context, word: str) -> tuple[list[Step], list[Expr]]:
+    """Return a value as it was some ticks ago, for rising numbers of ticks; 0 is now."""
+    steps, now = named(value, context, f"{word}_now")
+    result: list[Expr] = []
+    at, before = 0, now
+    for n in ticks:
+        if n > at:
+            late = Var(f"{context.name}.{word}_{n}_ago")
+            steps.append(Delay(late, before, n - at))
+            at, before = n, late
+        result.append(before)
+    return steps, result
+
+
+def late(value: Expr, samples: float, context: Context, word: str) -> tuple[list[Step], Expr]:
+    """Return a value as it was some samples ago, straight between samples."""
+    whole = math.floor(samples)
+    part = samples - whole
+    steps, past = earlier(value, range(whole, whole + 1 + (part > 0)), context, word)
+    return steps, weighted([1 - part, part], past) if part else past[0]
+
+
+def weighted(weights: Iterable[float], values: Sequence[Expr]) -> Expr:
+    """Return the sum of values with constant weights, in their order."""
+    total: Expr = Const(0.0)
+    for w, v in zip(weights, values, strict=True):
+        total = total + Const(float(w)) * v
+    return total
+
+
+def coefficient_matrix(times: Sequence[float], order: int) -> tuple[NDArray[np.float64], float]:
+    """Return the matrix that makes a polynomial's coefficients of samples, and the unit of its time.
+
+    The least-squares polynomial through samples x(t_j) is ``sum_i a_i (t/scale)^i`` with ``a = matrix @ x``
+    (du Bois 2010, eq. 2). Time is divided by the span of the samples before the pseudo-inverse: in seconds
+    the columns of a sixth-order fit over 0.1 s differ by a factor of a million.
+
+    Parameters
+    ----------
+    times
+        Times of the samples in s.
+    order
+        Order of the polynomial; samples fewer than ``order + 1`` leave it undetermined.
+    """
+    t = np.asarray(times, dtype=float)
+    scale = float(t.max() - t.min()) or 1.0
+    powers = np.vander(t / scale, order + 1, increasing=True)
+    return np.asarray(np.linalg.pinv(powers), dtype=float), scale
+
+
+def fit_weights(times: Sequence[float], order: int, at: float, derivative: int = 0) -> NDArray[np.float64]:
+    """Return the weights of samples in a derivative of their least-squares polynomial.
+
+    Parameters
+    ----------
+    times
+        Times of the samples in s.
+    order
+        Order of the polynomial.
+    at
+        Where it is evaluated, in s.
+    derivative
+        Which derivative; 0 for the value itself.
+
+    Examples
+    --------
+    A straight line through two samples, carried on by one period:
+
+    >>> fit_weights([0.0, -1.0], order=1, at=1.0).round(12).tolist()
+    [2.0, -1.0]
+    """
+    matrix, scale = coefficient_matrix(times, order)
+    row = [
+        math.perm(i, derivative) * (at / scale) ** (i - derivative) if i >= derivative else 0.0
+        for i in range(order + 1)
+    ]
+    return np.asarray(np.array(row) @ matrix / scale**derivative, dtype=float)
+
+
+def backward_differences(derivative: int, points: int, period: float) -> NDArray[np.float64]:
+    """Return the weights of the newest samples, newest first, in a derivative at the newest one.
+
+    It is the derivative of the polynomial through them all. Of three samples it gives du Bois 2010, eqs. 5-8
+    with the division by the period that the paper leaves out: (3 x0 - 4 x1 + x2)/(2 T) and
+    (x0 - 2 x1 + x2)/T^2.
+
+    Examples
+    --------
+    >>> backward_differences(1, 3, 0.5).round(9).tolist(), backward_differences(2, 3, 0.5).round(9).tolist()
+    ([3.0, -4.0, 1.0], [4.0, -8.0, 4.0])
+    """
+    times = [-i * period for i in range(points)]
+    return fit_weights(times, points - 1, 0.0, derivative)
 
 
 @dataclass(frozen=True)
@@ -177,3 +326,68 @@ def state_variable_filter(order: int, frequency: float, *, held: bool = False) -
     B = np.zeros((n, 1))
     B[-1] = 1.0
     return LinearFilter(A * w, B * w, np.diag([w**i for i in range(n)]), np.zeros((n, 1)), held)
+
+
+def clipped(value: Expr, least: Expr | Number, most: Expr | Number, otherwise: Expr | Number) -> Expr:
+    """Return a value within bounds; ``otherwise`` where it is not a number.
+
+    A comparison with NaN is false, so the order of the questions decides what NaN becomes.
+
+    >>> from bondloop.engine.ir.expr import Var, evaluate
+    >>> x = Var("x")
+    >>> [evaluate(clipped(x, 0, 1, 0.5), {x: v}) for v in (-2.0, 0.3, 7.0, float("nan"))]
+    [0.0, 0.3, 1.0, 0.5]
+    """
+    lower, upper = as_expr(least), as_expr(most)
+    return select(
+        value >= lower, select(value <= upper, value, upper), select(value < lower, lower, otherwise)
+    )
+
+
+def moved(parameter: Expr, target: Expr, least: Expr | Number, most: Expr | Number, step: float) -> Expr:
+    """Return a parameter moved towards a target by at most a step, and kept within bounds."""
+    wanted = clipped(target, least, most, parameter)
+    up, down = parameter + step, parameter - step
+    near = select(wanted > up, up, select(wanted < down, down, wanted))
+    return clipped(near, least, most, least)
+
+
+def motion_gate(
+    stride: Expr, threshold: float, context: Context, *, memory: float = 1.0, share: float = 0.1
+) -> tuple[Applied, Var]:
+    """Say whether the command moves enough to learn from it: the rms of its stride is large enough.
+
+    The *command* decides, not what is measured. At rest a sensor's noise is all there is to see, and its
+    derivatives are large; it would be taken for a motion that the command did not cause, and coefficients
+    would sink to explain it. A command that stands still says nothing of a delay either, however far from
+    zero it stands, so it is the distance that counts by which it moves within the longest delay.
+
+    Parameters
+    ----------
+    stride
+        The filtered command's rate times the longest delay, in m.
+    threshold
+        The compensator's own, in m.
+    context
+        Names and period.
+    memory
+        Time in s over which a motion is looked at: a slow one's turning points are no rest.
+    share
+        Of the threshold, below which the command stands still: below the threshold adaptation fades, here it
+        ends.
+
+    Returns
+    -------
+    applied, moving
+        ``moving`` is 1 where there is motion, else 0.
+    """
+    kept = math.exp(-context.period / memory)
+    power, now = Var(f"{context.name}.stride_power"), Var(f"{context.name}.stride")
+    moving = Var(f"{context.name}.moving")
+    mean = clipped(kept * power + (1 - kept) * now * now, 0, 1e300, power)
+    steps: list[Step] = [
+        Assign(now, stride),
+        Update(((power, mean),)),
+        Assign(moving, Op("gt", (power, Const((share * threshold) ** 2)))),
+    ]
+    return Applied(steps, moving, {power: 0.0}), moving

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bondloop.control.blocks.bounds import clipped
+from bondloop.control.blocks.filters import clipped
 from bondloop.control.tolerances import LEAST_PIVOT, LEAST_VARIANCE
 from bondloop.engine.data import Parameter, number
 from bondloop.engine.ir import Assign, Const, Expr, Op, Step, Update, Var, function, select

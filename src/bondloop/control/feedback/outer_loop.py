@@ -1,22 +1,28 @@
-"""A PID controller around the actuator's own loop, with a lead on the demand."""
+"""A PID controller around the actuator's own loop, and the Smith predictor around that (Smith 1957)."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from bondloop.control.base import Compensator
-from bondloop.control.blocks.filters import LinearFilter, rational
-from bondloop.control.blocks.history import from_first
+from bondloop.control.blocks.filters import DiscreteFilter, LinearFilter, from_first, rational
+from bondloop.control.feedforward.inverse_model import expect_process
+from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.control.tolerances import SHORTEST_LAG
 from bondloop.engine.data import Parameter
+from bondloop.engine.ir import Assign, Delay, Expr, Step, Update, Var
 from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
     from bondloop.engine.ir import Expr
+    from bondloop.transfer import Process
 
 
 @dataclass(frozen=True)
@@ -99,3 +105,120 @@ class OuterLoop(Compensator):
             origin + pushed.value,
             {**applied.states, **led.states, **pushed.states},
         )
+
+
+@dataclass(frozen=True)
+class SmithPredictor(Compensator):
+    """Closes a loop around a transfer system as if it had no delay.
+
+    A delay bounds the gains of a loop. Here a model G₀(s) e^(-sτ) runs beside the transfer system. The loop
+    is closed on the model's motion *before* its delay, and what the measured motion x differs from the
+    model's after it is added::
+
+        u = C(s) (x_d - [G₀ u + x - G₀ e^(-sτ) u])
+
+    With the right model the delay drops out of the loop, and x is what C and G₀ would give without a delay,
+    τ later: the gains may be those for G₀ alone. The delay itself stays. Where it must go, as in a
+    hybrid test, give a ``prediction`` of the demand over it.
+
+    The model is discretised exactly for a held command, with any part of a sample in its delay.
+
+    Parameters
+    ----------
+    process
+        Model of the transfer system, stable, with its delay; one that jumps with its command is refused.
+    loop
+        C: gains and, on the demand, a lead.
+    prediction
+        Of the demand; None for none.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import first_order
+    >>> late = first_order(gain=1.0, time_constant=0.015, delay=0.009)
+    >>> law = SmithPredictor(late, OuterLoop(3.0, 200.0), PolynomialPrediction("9 ms", 2, span="20 ms"))
+    >>> law.process.delay, law.loop.integral
+    (0.009, 200.0)
+
+    References
+    ----------
+    Smith (1957), Closer control of loops with dead time, Chemical Engineering Progress 53(5).
+    """
+
+    process: Process
+    loop: OuterLoop
+    prediction: PolynomialPrediction | None = None
+
+    def __post_init__(self) -> None:
+        expect_process(self.process, "SmithPredictor(process)")
+        for word, kind in (("loop", OuterLoop), ("prediction", PolynomialPrediction)):
+            part = getattr(self, word)
+            if not isinstance(part, kind) and not (word == "prediction" and part is None):
+                raise InputError(
+                    f"SmithPredictor({word}): expected {kind.__name__}(...); found {type(part).__name__}"
+                )
+        if self.prediction is not None and self.prediction.adapts:
+            raise InputError("SmithPredictor(prediction): one that adapts is not taken; its loop is fixed")
+        if not self.process.stable:
+            raise InputError(
+                "SmithPredictor: the process model is not stable, so it would leave what it models; "
+                f"its poles are at {', '.join(f'{p:.4g}' for p in self.process.poles())} rad/s"
+            )
+        if self.process.relative_degree < 1:
+            raise InputError(
+                "SmithPredictor: the process model jumps with its command, which closes a loop without "
+                "delay; give one with more poles than zeros"
+            )
+
+    def _model(self, period: float) -> tuple[DiscreteFilter, int]:
+        """Return the model for a held command, and by how many whole samples its second output is later.
+
+        Its input is the command that acted since the last sample, its state the model's at that sample. The
+        first output is the motion without the delay, at this sample; the second the motion some part of a
+        sample ago. Both go forward from the last sample: backwards a fast pole would explode.
+        """
+        from scipy.linalg import expm
+
+        plain = rational(self.process.numerator, self.process.denominator)
+        samples = self.process.delay / period
+        whole = math.floor(samples + 1e-9)
+        part = max(samples - whole, 0.0) * period
+
+        def over(time: float) -> tuple[np.ndarray, np.ndarray]:
+            n = len(plain.A)
+            big = np.zeros((n + 1, n + 1))
+            big[:n, :n], big[:n, n:] = plain.A * time, plain.B * time
+            e = expm(big)
+            return e[:n, :n], e[:n, n:]
+
+        (F, G), (F_left, G_left) = over(period), over(period - part)
+        C = np.vstack([plain.C @ F, plain.C @ F_left])
+        return DiscreteFilter(F, G, C, np.vstack([plain.C @ G, plain.C @ G_left])), whole
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command."""
+        name = context.name
+        first, origin = from_first(desired, context)
+        steps: list[Step] = [*first.steps]
+        states = {**first.states}
+        wanted: Expr = origin + first.value
+        if self.prediction is not None:
+            place = Context(f"{name}.predicted", context.count, context.period)
+            predicted = self.prediction.compensate(wanted, measured, place)
+            steps += predicted.steps
+            states.update(predicted.states)
+            wanted = predicted.value
+        command, before, corrected = (Var(f"{name}.{w}") for w in ("smith", "sent_before", "corrected"))
+        model, whole = self._model(context.period)
+        moved, (now, then) = model.apply(before, context, "model")
+        steps += moved.steps
+        states.update({**moved.states, before: 0.0})
+        if whole:
+            late = Var(f"{name}.late")
+            steps.append(Delay(late, then, whole))
+            then = late
+        steps.append(Assign(corrected, measured.displacement - then + now))
+        place = Context(f"{name}.loop", context.count, context.period)
+        closed = self.loop.compensate(wanted, replace(measured, displacement=corrected), place)
+        steps += [*closed.steps, Assign(command, closed.value), Update(((before, command - origin),))]
+        return Applied(steps, command, {**states, **closed.states})

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks.bounds import clipped
-from bondloop.control.blocks.filters import rational
-from bondloop.control.blocks.history import earlier, fit_weights, from_first, weighted
+from bondloop.control.blocks.filters import clipped, earlier, fit_weights, from_first, rational, weighted
 from bondloop.control.blocks.transfer_model import ackermann
 from bondloop.control.feedforward.inverse_model import expect_process
 from bondloop.engine.data import Parameter

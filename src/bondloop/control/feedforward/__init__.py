@@ -1,9 +1,1 @@
 """Compensators with a fixed law that acts on the demand alone."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)

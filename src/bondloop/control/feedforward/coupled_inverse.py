@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks.filters import LinearFilter, rational
-from bondloop.control.blocks.history import earlier, from_first, weighted
+from bondloop.control.blocks.filters import LinearFilter, earlier, from_first, rational, weighted
 from bondloop.control.blocks.least_squares import RecursiveLeastSquares
 from bondloop.engine.data import POSITIVE, Parameter, Whole, si_array
 from bondloop.engine.ir import (

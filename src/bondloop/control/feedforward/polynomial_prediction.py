@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks.history import earlier, fit_weights, from_line, weighted
+from bondloop.control.blocks.filters import earlier, fit_weights, from_line, weighted
 from bondloop.engine.data import POSITIVE, Parameter, Whole, number, si_array
 from bondloop.engine.ir import Const
 from bondloop.engine.passes import Applied, Context

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from bondloop.control.feedforward import PolynomialPrediction
+    from bondloop.control import PolynomialPrediction
 
 
 def prediction(

@@ -1,4 +1,4 @@
-"""Several compensators: one for each actuator, or blended by the amplitude of the motion."""
+"""Compensators made of others: one for each actuator, by amplitude, with the load, with what adapts."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
@@ -7,10 +7,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from bondloop.control.base import Compensator, channel
-from bondloop.control.blocks.history import from_first
+from bondloop.control.base import Compensator, Measured, channel
+from bondloop.control.blocks.filters import from_first
 from bondloop.engine.data import POSITIVE, Parameter, state_unit
 from bondloop.engine.ir import (
     Assign,
@@ -24,13 +24,16 @@ from bondloop.engine.ir import (
     as_expr,
     function,
     quantity_of,
+    reads,
     substitute,
+    variables,
 )
 from bondloop.engine.passes import Applied, Context, applied_of, at_interface, named
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from bondloop.control.base import Design, Measured
+    from bondloop.control.base import Design
+    from bondloop.engine.ir import Expr, Step
 
 
 @dataclass(frozen=True)
@@ -222,3 +225,193 @@ class Scheduled(Compensator):
         steps.append(Update(((before, level),)))
         more_adapted = tuple(v for part in parts for v in part.adapted)
         return Applied(steps, total, states, parameters, tuple(channels), (before, *more_adapted))
+
+
+@dataclass(frozen=True)
+class LoadFeedforward(Compensator):
+    """Another compensator's command, and on top of it what the load would take away.
+
+    The displacement loop of an actuator gives way to its load F, slowly varying, by ``give`` F +
+    ``give_rate`` dF/dt. For a hydraulic one the pressure in the cylinder is a state that the load cell shows,
+    p = F/A: oil leaks in proportion to it, and oil that is compressed does not move the piston
+    (`ServoHydraulic.give`). With the load so cancelled, the compensator needs to know the empty rig only,
+    not the specimen::
+
+        u = u_compensator + give F + give_rate dF/dt,     F through a first-order low-pass at the cutoff
+
+    It is positive feedback of a force, which a latency turns round: the stiffer the specimen beside the oil
+    column and the longer the latency, the lower the frequency up to which it helps. Look at the check.
+
+    Parameters
+    ----------
+    compensator
+        What makes the command of the demand; it is to fit the actuator without a load.
+    give
+        m/N (rad/(N m) where the interface turns).
+    give_rate
+        m s/N (rad s/(N m)).
+    cutoff
+        Of the low-pass filter, Hz.
+
+    Examples
+    --------
+    >>> from bondloop.control import InverseModel
+    >>> from bondloop.transfer import ServoHydraulic, first_order
+    >>> law = LoadFeedforward(InverseModel(first_order(1.0, 0.004)), *ServoHydraulic().give)
+    >>> print(f"{1e9 * law.give:.1f} nm/N, {1e9 * law.give_rate:.2f} nm s/N")
+    3.6 nm/N, 0.18 nm s/N
+    """
+
+    compensator: Compensator
+    give: Parameter = Parameter(least=0, unit=("m/N", "rad/N/m"))
+    give_rate: Parameter = Parameter(least=0, unit=("m s/N", "rad s/N/m"))
+    cutoff: Parameter = Parameter(100.0, above=0, unit="Hz")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.compensator, Compensator):
+            raise InputError(
+                "LoadFeedforward(compensator): expected a compensator, such as InverseModel(...); found "
+                f"{self.compensator!r:.60}"
+            )
+        # A member that adapts goes on to do so: the check has to know.
+        object.__setattr__(self, "adapts", self.compensator.adapts)
+
+    @property
+    def opaque(self) -> str:
+        """The Python function that its compensator calls; "" for none."""
+        return self.compensator.opaque
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command."""
+        inner = replace(context, name=f"{context.name}.unloaded")
+        part = self.compensator.compensate(desired, measured, inner)
+        share = 1 - math.exp(-2 * math.pi * self.cutoff * context.period)
+        before, force = Var(f"{context.name}.last_load"), Var(f"{context.name}.load")
+        steps = [
+            *part.steps,
+            Assign(force, before + Const(share) * (as_expr(measured.force) - before)),
+        ]
+        rate = (force - before) * (self.give_rate / context.period)
+        command = Var(f"{context.name}.loaded_command")
+        steps += [Assign(command, part.value + self.give * force + rate), Update(((before, force),))]
+        states = {**part.states, before: 0.0}
+        return Applied(steps, command, states, part.parameters, part.channels, part.adapted)
+
+
+@runtime_checkable
+class LearnsRemainder(Protocol):
+    """An adaptive compensator that can act on another signal than that of which it learns."""
+
+    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command: the law on ``sent``, adapted as if it stood before what made it of the demand.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample.
+        sent
+            What the fixed part makes of it.
+        measured
+            What the sensors read.
+        context
+            Names and period.
+        """
+
+
+@dataclass(frozen=True)
+class AdaptiveRemainder(Compensator):
+    """A fixed compensator, such as an inverse, and an adaptive one that learns what it leaves.
+
+    To the adaptive part A the fixed part F and the transfer system G together are the plant, which is close
+    to 1: u = F(A(x)), and A is adapted by its own output and the measured displacement. Linear parts commute
+    as long as A changes slowly, and what is computed is u = A(F(x)): so F, which may differentiate five
+    times, acts on the smooth demand, and never on a coefficient that moves. Derivatives in A are those of a
+    low pass (at five times ``filter_frequency``): differences of what F has differentiated already would be
+    noise.
+
+    What is left may lead as well as lag: the adaptive part's bounds hold in both directions here, its delay
+    from -``largest_delay`` to ``largest_delay``, and likewise every coefficient of a derivative. Begin it
+    with a delay of 0; a small ``largest_delay`` keeps it close to the fixed part.
+
+    An adaptive compensator that cannot act on one signal and learn of another (a `ControlLaw` of one's own)
+    stands before the fixed part, u = F(A(x)) as it is written: then F should not differentiate more than
+    once or twice.
+
+    Parameters
+    ----------
+    fixed
+        A compensator that neither adapts nor reads what is measured.
+    adaptive
+        One that adapts: `AdaptiveTimeSeries`, `AdaptiveModelBased`, `AdaptivePrediction`.
+
+    Examples
+    --------
+    >>> from bondloop.control import AdaptiveModelBased, InverseModel
+    >>> from bondloop.transfer import first_order
+    >>> law = AdaptiveRemainder(
+    ...     InverseModel(first_order(1.0, "20 ms")), AdaptiveModelBased(largest_delay="10 ms")
+    ... )
+    >>> law.adapts
+    True
+    """
+
+    fixed: Compensator
+    adaptive: Compensator
+
+    def __post_init__(self) -> None:
+        for word, example in (("fixed", "InverseModel(process)"), ("adaptive", "AdaptiveTimeSeries()")):
+            part = getattr(self, word)
+            if not isinstance(part, Compensator):
+                raise InputError(
+                    f"AdaptiveRemainder({word}): expected a compensator, such as {example}; "
+                    f"found {part!r:.60}"
+                )
+            if part.adapts != (word == "adaptive"):
+                raise InputError(
+                    f"AdaptiveRemainder({word}): {type(part).__name__} "
+                    f"{'adapts' if part.adapts else 'does not adapt'}; "
+                    f"expected one that does{' not' if part.adapts else ''}, such as {example}"
+                )
+        object.__setattr__(self, "adapts", True)
+
+    @property
+    def opaque(self) -> str:
+        """The Python function that one of its parts calls; "" for none."""
+        return self.fixed.opaque or self.adaptive.opaque
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command."""
+        inner, outer = (replace(context, name=f"{context.name}.{word}") for word in ("fixed", "adaptive"))
+        learn = self.adaptive
+        if isinstance(learn, LearnsRemainder):
+            more, demand = named(desired, context, "desired")
+            first = self._fixed(demand, inner)
+            steps, sent = named(first.value, inner, "sent")
+            second = learn.remainder(demand, sent, measured, outer)
+            return _joined([*more, *first.steps, *steps, *second.steps], second.value, first, second)
+        first = learn.compensate(desired, measured, outer)
+        steps, sent = named(first.value, outer, "sent")
+        second = self._fixed(sent, replace(inner, velocity=None))
+        return _joined([*first.steps, *steps, *second.steps], second.value, first, second)
+
+    def _fixed(self, demand: Expr, context: Context) -> Applied:
+        """Return the fixed part, which may not read what is measured."""
+        sensors = [Var(f"{context.name}.{word}") for word in ("force", "displacement", "velocity")]
+        applied = self.fixed.compensate(demand, Measured(*sensors), context)
+        if {*reads(applied.steps), *variables(applied.value)} & {*sensors}:
+            raise InputError(
+                f"AdaptiveRemainder(fixed): {type(self.fixed).__name__} reads what is measured: it is "
+                "no fixed filter of the demand; give it the chain instead, as its feedforward or compensator"
+            )
+        return applied
+
+
+def _joined(steps: list[Step], value: Expr, first: Applied, second: Applied) -> Applied:
+    return Applied(
+        steps,
+        value,
+        {**first.states, **second.states},
+        {**first.parameters, **second.parameters},
+        (*first.channels, *second.channels),
+        (*first.adapted, *second.adapted),
+    )

@@ -1,9 +1,0 @@
-"""Virtual junctions: the inverse of a transfer system joined to the numerical half."""
-
-from __future__ import annotations
-
-from bondloop.lazy_names import lazy_names
-
-__all__: list[str] = []
-
-__getattr__, __dir__ = lazy_names(__name__, __file__)
