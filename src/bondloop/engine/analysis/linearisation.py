@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.engine.analysis.simulation.settling import Settling, constant, mode_at
-from bondloop.engine.ir import (
-    IMAGINARY_AXIS,
-    INSTANT_SECONDS,
-    Const,
-    Expr,
-    StopRule,
-    Var,
-    substitute,
-    variables,
-)
+from bondloop.engine.ir import Const, Expr, StopRule, Var, substitute, tolerances, variables
 from bondloop.engine.passes import folded, linearised, needed, numeric
 from bondloop.errors import InputError, SolveError, unknown_name
 
@@ -92,7 +83,7 @@ def _linearised_mode(
     """Return a system that switches linearised at a point, in the mode that holds there or in another."""
     signals = [partial(constant, value) for value in inputs]
     still = [partial(constant, 0.0) for _ in system.input_rates]
-    run = Settling(system, signals, still, list(parameters.values()), INSTANT_SECONDS)
+    run = Settling(system, signals, still, list(parameters.values()), tolerances.INSTANT_SECONDS)
     if modes is None:
         x = mode_at(run, states)
         key = run.modes.of(x)
@@ -273,7 +264,7 @@ def zero_dynamics(
 
 def judged(states: tuple[str, ...], zeros: NDArray[np.complex128]) -> ZeroDynamics:
     """Judge zero dynamics by their eigenvalues."""
-    size = IMAGINARY_AXIS * max(1.0, float(np.abs(zeros).max(initial=0.0)))
+    size = tolerances.IMAGINARY_AXIS * max(1.0, float(np.abs(zeros).max(initial=0.0)))
     worst = float(zeros.real.max(initial=-np.inf))
     verdict = "unstable" if worst > size else "marginal" if worst > -size else "stable"
     return ZeroDynamics(states, zeros, verdict if states else "none")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import FREQUENCY_DECADES, FREQUENCY_POINTS, ROUNDED_SHARE
+from bondloop.engine.ir import tolerances
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def positive_realness(
     poles = np.linalg.eigvals(system.A)
     unit = system.unit
     seen = tuple(complex(unit * p) for p in poles)
-    if poles.real.max() > -ROUNDED_SHARE:
+    if poles.real.max() > -tolerances.ROUNDED_SHARE:
         worst = max(seen, key=lambda p: p.real)
         words = f"it is not stable: it has a pole at {worst:.3g} rad/s"
         return PositiveRealness(seen, (), math.nan, math.nan, words)
@@ -95,18 +95,18 @@ def positive_realness(
     weighted, where = _lowest(system.weighted, places)
     if system.limit < weighted:
         weighted, where = system.limit, math.inf
-    if not system.proper and weighted >= -ROUNDED_SHARE * system.size:
+    if not system.proper and weighted >= -tolerances.ROUNDED_SHARE * system.size:
         least, at = 0.0, math.inf
     elif system.proper and system.limit < least:
         least, at = system.limit, math.inf
     why_not = ""
     if system.lagging:
         why_not = "C B is not symmetric and positive, so its phase leaves 90 degrees as the frequency grows"
-    elif weighted < -ROUNDED_SHARE * system.size and math.isinf(at):
+    elif weighted < -tolerances.ROUNDED_SHARE * system.size and math.isinf(at):
         why_not = f"its real part tends to {least:.4g} as the frequency grows"
-    elif weighted < -ROUNDED_SHARE * system.size:
+    elif weighted < -tolerances.ROUNDED_SHARE * system.size:
         why_not = f"its real part falls to {least:.4g}, at {unit * at:.4g} rad/s"
-    elif weighted <= ROUNDED_SHARE * system.size:
+    elif weighted <= tolerances.ROUNDED_SHARE * system.size:
         why_not = (
             "its real part vanishes too fast as the frequency grows"
             if math.isinf(where) or where > 10 * max(places)
@@ -153,13 +153,15 @@ class _System:
         terms = np.abs(D) if self.proper else np.abs(self.C) @ np.abs(self.A) @ np.abs(self.B)
         self.size = float(terms.max())
         self.limit = float(np.linalg.eigvalsh(high)[0])
-        if self.proper and np.abs(np.linalg.eigvalsh(high)).min() <= ROUNDED_SHARE * self.size:
+        if self.proper and np.abs(np.linalg.eigvalsh(high)).min() <= tolerances.ROUNDED_SHARE * self.size:
             raise InputError(
                 "positive_realness: D is not zero, yet D + D^T is not of full rank; leave it out"
             )
         parts = float((np.abs(self.C) @ np.abs(self.B)).max())
-        skew = np.abs(CB - CB.T).max() > ROUNDED_SHARE * parts
-        self.lagging = not self.proper and bool(skew or np.linalg.eigvalsh(CB)[0] <= ROUNDED_SHARE * parts)
+        skew = np.abs(CB - CB.T).max() > tolerances.ROUNDED_SHARE * parts
+        self.lagging = not self.proper and bool(
+            skew or np.linalg.eigvalsh(CB)[0] <= tolerances.ROUNDED_SHARE * parts
+        )
 
     def least(self, omegas: ArrayLike) -> NDArray[np.float64]:
         """Return the least eigenvalue of the Hermitian part at each frequency."""
@@ -194,7 +196,9 @@ def _lowest(
 
     own = places[places > 0]
     low, high = (math.log10(x) for x in (own.min(initial=1.0), own.max(initial=1.0)))
-    points = np.logspace(low - FREQUENCY_DECADES, high + FREQUENCY_DECADES, FREQUENCY_POINTS)
+    points = np.logspace(
+        low - tolerances.FREQUENCY_DECADES, high + tolerances.FREQUENCY_DECADES, tolerances.FREQUENCY_POINTS
+    )
     grid = np.array([0.0, *own, *points])
     values = f(grid)
     k = int(np.argmin(values))

@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.engine.ir import (
-    BALANCED_RATES,
-    CLOSE_EVALUATIONS,
-    DENSE_REST,
-    INTEGRATOR_CHAIN,
-    NEUTRAL_SLOPES,
-    NULL_RANK,
-    REST_EVALUATIONS,
-    REST_INSTANTS,
-    REST_ROUNDS,
-    SETTLED_DECAYS,
-    STIFF_RATIO,
-    STRAIGHT_SLOPES,
-    SingularError,
-    factorised,
-)
+from bondloop.engine.ir import SingularError, factorised, tolerances
 from bondloop.engine.passes import linearised, numeric
 from bondloop.errors import SolveError
 
@@ -55,7 +40,7 @@ def null(A: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     M, _, columns = equilibrated(A)
     _, sizes, V = np.linalg.svd(M)
-    rank = int(np.sum(sizes > NULL_RANK * sizes.max(initial=0.0)))
+    rank = int(np.sum(sizes > tolerances.NULL_RANK * sizes.max(initial=0.0)))
     # Rounding is made zero here, where entries are of size one: in units of the columns it may look large.
     basis = columns[:, None] * np.where(np.abs(V[rank:].T) > 1e-13, V[rank:].T, 0.0)
     basis = basis / np.where((size := np.linalg.norm(basis, axis=0)) > 0, size, 1.0)
@@ -71,7 +56,7 @@ def left_null(A: NDArray[np.float64]) -> NDArray[np.float64]:
 def solved(A: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve A x = f, by the smallest x where A is singular."""
     M, rows, columns = equilibrated(A)
-    z = np.linalg.lstsq(M, rows * f, rcond=NULL_RANK)[0]
+    z = np.linalg.lstsq(M, rows * f, rcond=tolerances.NULL_RANK)[0]
     return np.asarray(columns * z, dtype=float)
 
 
@@ -95,7 +80,7 @@ def _linear(
 ) -> NDArray[np.float64]:
     """Return where a linear system rests: x - x0 has no part in what is conserved."""
     space = numeric(system, values)
-    if len(x0) > DENSE_REST:
+    if len(x0) > tolerances.DENSE_REST:
         try:
             return np.asarray(-factorised(space.A)(space.B @ u), dtype=float)
         except SingularError:
@@ -111,7 +96,9 @@ def _linear(
     # A state that should be zero is rounding of the others, each counted in a unit of its own.
     unit = equilibrated(A)[2]
     rounding = unit * np.abs(particular / unit).max(initial=0.0)
-    terms = np.abs(A) @ (BALANCED_RATES * np.abs(particular) + 1e-12 * rounding) + BALANCED_RATES * np.abs(b)
+    terms = np.abs(A) @ (
+        tolerances.BALANCED_RATES * np.abs(particular) + 1e-12 * rounding
+    ) + tolerances.BALANCED_RATES * np.abs(b)
     if np.any(np.abs(left) > terms):
         raise SolveError(_moving(system, left, terms))
     R = null(A)
@@ -120,7 +107,7 @@ def _linear(
     away = x0 - particular
     # Where integrators stand in a row, what the first one holds carries the second one away.
     L, power = left_null(A), A
-    for _ in range(INTEGRATOR_CHAIN):
+    for _ in range(tolerances.INTEGRATOR_CHAIN):
         power = power @ A
         more = left_null(power)
         if more.shape[1] <= L.shape[1]:
@@ -129,9 +116,9 @@ def _linear(
     share = np.linalg.lstsq(L.T @ R, L.T @ away, rcond=1e-12)[0]
     missed = L.T @ (away - R @ share)
     size = np.abs(L.T) @ (np.abs(x0) + np.abs(particular))
-    if np.any(np.abs(missed) > BALANCED_RATES * size):
+    if np.any(np.abs(missed) > tolerances.BALANCED_RATES * size):
         drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
-        raise SolveError(_moving(system, drift, BALANCED_RATES * np.abs(drift).max(initial=0.0)))
+        raise SolveError(_moving(system, drift, tolerances.BALANCED_RATES * np.abs(drift).max(initial=0.0)))
     return np.asarray(balance * (particular + R @ share), dtype=float)
 
 
@@ -182,7 +169,7 @@ class Rest:
         self._parameters = list(system.values(values).values())
         self._u = system.operating_inputs(inputs).tolist()
         self._still = [0.0] * len(system.input_rates)
-        self._spent, self._most = 0, REST_EVALUATIONS
+        self._spent, self._most = 0, tolerances.REST_EVALUATIONS
         self.scale = np.abs(start)
 
     # ------------------------------------------------------------------ the equations
@@ -230,7 +217,7 @@ class Rest:
             return np.zeros((len(self.start), 0))
         L = left_null(np.hstack(parts))
         f = self.rates(points[0])
-        still = np.abs(L.T @ f) <= BALANCED_RATES * (np.abs(L.T) @ np.abs(f)) + 1e-300
+        still = np.abs(L.T @ f) <= tolerances.BALANCED_RATES * (np.abs(L.T) @ np.abs(f)) + 1e-300
         return L[:, still]
 
     def _newton(
@@ -242,7 +229,7 @@ class Rest:
             for _ in range(60):
                 A, terms = self._linearised(x)
                 self.scale = np.maximum(self.scale, np.abs(x))
-                tolerance = BALANCED_RATES * (np.abs(A) @ self.scale + terms)
+                tolerance = tolerances.BALANCED_RATES * (np.abs(A) @ self.scale + terms)
                 miss = L.T @ (x - held)
                 step = -solved(np.vstack([A, L.T]), np.concatenate([f, miss]))
                 if np.all(np.abs(f) <= 1e-3 * tolerance) and np.all(np.abs(step) <= 1e-12 * self.scale):
@@ -263,8 +250,8 @@ class Rest:
     def _followed(self, guess: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Follow the motion from the start until it is clear where it ends."""
         x, points, seconds = self.start, [self.start], 0.0
-        for _ in range(REST_ROUNDS):
-            span = SETTLED_DECAYS / self._slowest(x if guess is None else guess)
+        for _ in range(tolerances.REST_ROUNDS):
+            span = tolerances.SETTLED_DECAYS / self._slowest(x if guess is None else guess)
             more, over = self._moved(x, span)
             seconds += span
             points += more
@@ -291,7 +278,7 @@ class Rest:
         """
         if self._neutral(rest)[1].shape[1] <= L.shape[1]:
             return rest
-        self._most = min(REST_EVALUATIONS, self._spent + CLOSE_EVALUATIONS)
+        self._most = min(tolerances.REST_EVALUATIONS, self._spent + tolerances.CLOSE_EVALUATIONS)
         try:
             x = self._integrated(self.start, (0.0, seconds), "LSODA", 1e-12, 1e-15 * self.scale)
             if x is None or np.any(np.abs(x - rest) > 1e-3 * self.scale):
@@ -300,7 +287,10 @@ class Rest:
                 # What is left of the motion changes none of the combinations N that nothing changes here.
                 A, N = self._neutral(x)
                 f = np.append(-self._relative(self.rates(x)), np.zeros(N.shape[1]))
-                x = x + self.scale * np.linalg.lstsq(np.vstack([A, N.T]), f, rcond=NEUTRAL_SLOPES)[0]
+                x = (
+                    x
+                    + self.scale * np.linalg.lstsq(np.vstack([A, N.T]), f, rcond=tolerances.NEUTRAL_SLOPES)[0]
+                )
         except (_Long, SolveError, ArithmeticError, ValueError):
             return rest
         return x
@@ -313,7 +303,7 @@ class Rest:
         """
         A = self._relative(self.slopes(x) * self.scale)
         left, sizes, _ = np.linalg.svd(A)
-        return A, left[:, sizes <= NEUTRAL_SLOPES * sizes.max(initial=0.0)]
+        return A, left[:, sizes <= tolerances.NEUTRAL_SLOPES * sizes.max(initial=0.0)]
 
     def _relative(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return rates (rows) over the sizes of the states."""
@@ -341,7 +331,7 @@ class Rest:
             )
         except (SolveError, ArithmeticError):
             return False
-        return bool(bent < STRAIGHT_SLOPES)
+        return bool(bent < tolerances.STRAIGHT_SLOPES)
 
     def _held(
         self, L: NDArray[np.float64], x: NDArray[np.float64]
@@ -372,7 +362,7 @@ class Rest:
         scale = np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
         points: list[NDArray[np.float64]] = []
         at, method = 0.0, "LSODA" if self._stiff(x) else "DOP853"
-        instants = seconds * np.linspace(0, 1, REST_INSTANTS + 1)[1:]
+        instants = seconds * np.linspace(0, 1, tolerances.REST_INSTANTS + 1)[1:]
         for end in instants.tolist():
             try:
                 after = self._integrated(x, (at, end), method, 1e-9, 1e-12 * scale)
@@ -412,7 +402,9 @@ class Rest:
             p = np.linalg.eigvals(self.slopes(x))
         except (SolveError, ArithmeticError):
             return True
-        return bool(np.abs(p.real).max() > STIFF_RATIO * max(np.abs(p.imag).max(), self._slowest(x)))
+        return bool(
+            np.abs(p.real).max() > tolerances.STIFF_RATIO * max(np.abs(p.imag).max(), self._slowest(x))
+        )
 
     def _stays(self, x: NDArray[np.float64]) -> bool:
         """Whether a motion that has come here stays: no mode grows."""
@@ -423,7 +415,7 @@ class Rest:
         """Return the steady state that can be found from every point of a motion that does not end."""
         L = self._conserved([self.start, *points[:: max(1, len(points) // 3)]])
         found: list[NDArray[np.float64]] = []
-        for x in points[:: max(1, len(points) // REST_INSTANTS)]:
+        for x in points[:: max(1, len(points) // tolerances.REST_INSTANTS)]:
             rest = self._newton(x, L, self.start)
             if rest is None:
                 continue

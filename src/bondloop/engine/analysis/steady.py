@@ -20,20 +20,7 @@ from bondloop.engine.analysis.rest import equilibrated, left_null, null, rest_of
 from bondloop.engine.analysis.simulation.inputs import Inputs
 from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, constant, mode_at
 from bondloop.engine.analysis.simulation.switching_simulation import simulate_switching
-from bondloop.engine.ir import (
-    DENSE_REST,
-    FREE_SHARE,
-    MODE_SLACK,
-    REST_DISTANCE,
-    SWITCHING_DECAYS,
-    SWITCHING_EVALUATIONS,
-    SWITCHING_INSTANTS,
-    SWITCHING_ROUNDS,
-    SingularError,
-    evaluator,
-    factorised,
-    variables,
-)
+from bondloop.engine.ir import SingularError, evaluator, factorised, tolerances, variables
 from bondloop.engine.passes import linearised, switching_rules, with_sizes
 from bondloop.errors import ModeWarning, SolveError, StabilityWarning
 
@@ -112,7 +99,7 @@ def left_open(A: NDArray[np.float64]) -> tuple[NDArray[np.int_], int]:
         return np.array([], dtype=int), 0
     share = np.abs(directions) / equilibrated(A)[2][:, None]
     share /= share.max(axis=0)
-    return np.flatnonzero(share.max(axis=1) > FREE_SHARE), directions.shape[1]
+    return np.flatnonzero(share.max(axis=1) > tolerances.FREE_SHARE), directions.shape[1]
 
 
 def steady_state(
@@ -157,7 +144,7 @@ def steady_state(
         x = rest_of(system, inputs, values, x0)
         warn_of_mode(system, x, inputs, values)
     local = local_space(system, x, inputs, values)
-    if len(x) <= DENSE_REST:
+    if len(x) <= tolerances.DENSE_REST:
         _warn_of_growth(system, local)
     free, freedom = _open(local)
     return SteadyState(dict(zip(system.states, x.tolist(), strict=True)), free, freedom)
@@ -167,7 +154,7 @@ def _open(local: StateSpace) -> tuple[tuple[str, ...], int]:
     """Return the states that the equations about a rest leave open, and in how many ways."""
     if not local.states:
         return (), 0
-    if len(local.states) > DENSE_REST:
+    if len(local.states) > tolerances.DENSE_REST:
         try:
             factorised(local.A)
         except SingularError:
@@ -252,7 +239,7 @@ def warn_of_mode(
     for held in system.modes.held:
         count = 2 + len(held.rule.terms)
         of_rule = seen[first : first + count]
-        slack = [MODE_SLACK * size for size in sizes[first : first + count]]
+        slack = [tolerances.MODE_SLACK * size for size in sizes[first : first + count]]
         why = held.rule.broken(held.mode, of_rule[0], of_rule[1], of_rule[2:], slack)
         if why:
             reasons.append(f"{held.words} does not hold there: {why}")
@@ -313,9 +300,9 @@ class SwitchingRest:
         seconds, span, horizon = 0.0, 0.0, 0.0
         events: Sequence[Event] = ()
         why = ""
-        for _ in range(SWITCHING_ROUNDS):
+        for _ in range(tolerances.SWITCHING_ROUNDS):
             span = max(self._span(run, x), 2 * span)
-            horizon = max(horizon, span * 2 ** (SWITCHING_ROUNDS - 1)) if not seconds else horizon
+            horizon = max(horizon, span * 2 ** (tolerances.SWITCHING_ROUNDS - 1)) if not seconds else horizon
             try:
                 before, last, (x, events) = x, events, self._moved(x, span)
             except SolveError as error:
@@ -371,7 +358,7 @@ class SwitchingRest:
         dying = -p.real[p.real < -1e-9 * fast]
         swinging = np.abs(p.imag[(np.abs(p.real) <= 1e-9 * fast) & (np.abs(p.imag) > 1e-9 * fast)])
         slowest = dying.min(initial=np.inf)
-        lasting = SWITCHING_DECAYS / (slowest if np.isfinite(slowest) else fast or 1.0)
+        lasting = tolerances.SWITCHING_DECAYS / (slowest if np.isfinite(slowest) else fast or 1.0)
         return float(max(lasting, 4 * np.pi / swinging.min(initial=np.inf)))
 
     def _rest(self, run: Settling, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -394,7 +381,7 @@ class SwitchingRest:
     def _near(self, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
         """Whether a point is a rest but for what is left of the motion."""
         scale = np.where(self.scale > 0, self.scale, np.abs(rest))
-        return bool(np.all(np.abs(rest - x) <= REST_DISTANCE * np.where(scale > 0, scale, 1.0)))
+        return bool(np.all(np.abs(rest - x) <= tolerances.REST_DISTANCE * np.where(scale > 0, scale, 1.0)))
 
     def _stays(self, run: Settling, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
         """Whether a motion from x about a rest of the same mode can never end that mode.
@@ -448,7 +435,7 @@ class SwitchingRest:
         drift = np.abs(L @ (L.T @ rates)) * span
         scale = np.where(self.scale > 0, self.scale, 1.0)[places]
         worst = int(np.argmax(drift / scale)) if len(drift) else 0
-        return mode.states[worst] if drift[worst] > REST_DISTANCE * scale[worst] else ""
+        return mode.states[worst] if drift[worst] > tolerances.REST_DISTANCE * scale[worst] else ""
 
     def _repeats(self, last: Sequence[Event], events: Sequence[Event]) -> bool:
         """Whether two rounds switched at the same states: nothing is lost in between."""
@@ -457,7 +444,7 @@ class SwitchingRest:
         sizes = [
             np.abs([list(e.before.values()) for e in of_round]).max(axis=0) for of_round in (last, events)
         ]
-        return bool(np.all(np.abs(sizes[0] - sizes[1]) <= REST_DISTANCE * self.scale))
+        return bool(np.all(np.abs(sizes[0] - sizes[1]) <= tolerances.REST_DISTANCE * self.scale))
 
     # ------------------------------------------------------------------ the motion
 
@@ -469,11 +456,11 @@ class SwitchingRest:
             "rtol": 1e-9,
             "atol": 1e-12 * np.where(self.scale > 0, self.scale, size),
             "max_step": np.inf,
-            "evaluations": SWITCHING_EVALUATIONS,
+            "evaluations": tolerances.SWITCHING_EVALUATIONS,
         }
         motion = simulate_switching(
             self.system, self._signals, self._rates, self._parameters, x,
-            np.linspace(0.0, span, SWITCHING_INSTANTS), options,
+            np.linspace(0.0, span, tolerances.SWITCHING_INSTANTS), options,
             Inputs({}, self._signals, self._rates, (0.0, span)),
         )  # fmt: skip
         self.scale = np.maximum(self.scale, np.abs(motion.states).max(axis=0))

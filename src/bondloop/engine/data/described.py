@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from bondloop.display import brief
 from bondloop.engine.data.kinds import (
@@ -28,6 +28,8 @@ from bondloop.engine.data.ranges import Range, number
 from bondloop.engine.data.restoring import restore
 from bondloop.errors import InputError
 from bondloop.units import is_of_kind, known_unit, si_unit, unit_in
+
+T = TypeVar("T")
 
 STATED, KINDS = "_units_stated", "_kinds_stated"
 """Where an object keeps, by name, the units in which those of its parameters were given that may measure
@@ -116,7 +118,24 @@ def common_unit(units: Mapping[str, str]) -> str:
     return first
 
 
-class Parameter:
+class _Checked(Generic[T]):
+    """A field of a frozen dataclass whose value is checked as it is set."""
+
+    name: str
+    default: float | str | None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> T:
+        if instance is not None:
+            return instance.__dict__[self.name]  # type: ignore[no-any-return]
+        if self.default is None:  # dataclasses take this for "no default"
+            raise AttributeError(self.name)
+        return self.default  # type: ignore[return-value]  # dataclasses hand it on to __set__
+
+
+class Parameter(_Checked[float]):
     """A number of a frozen dataclass: given in SI or as text with a unit, checked, kept as float.
 
     Parameters
@@ -149,16 +168,6 @@ class Parameter:
             for word, bound in (("least", least), ("most", most), ("above", above))
         )
         self.range = Range(least, most, above, units=units)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> float:
-        if instance is not None:
-            return instance.__dict__[self.name]  # type: ignore[no-any-return]
-        if self.default is None:  # dataclasses take this for "no default"
-            raise AttributeError(self.name)
-        return self.default  # type: ignore[return-value]  # dataclasses hand it on to __set__
 
     def __set__(self, instance: object, value: float | str) -> None:
         instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
@@ -195,21 +204,11 @@ def ranges_of(owner: type, *names: str, **other: str) -> dict[str, Range]:
     return same | {name: replace(vars(owner)[own].range, units=()) for name, own in other.items()}
 
 
-class Whole:
+class Whole(_Checked[int]):
     """A whole number of a frozen dataclass, between bounds: a seed, a number of bits."""
 
     def __init__(self, default: int | None = None, *, least: int, most: int) -> None:
         self.default, self.least, self.most = default, least, most
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> int:
-        if instance is not None:
-            return instance.__dict__[self.name]  # type: ignore[no-any-return]
-        if self.default is None:
-            raise AttributeError(self.name)
-        return self.default
 
     def __set__(self, instance: object, value: int) -> None:
         instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")

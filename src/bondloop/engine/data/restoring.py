@@ -73,6 +73,21 @@ class Wanted:
         """Families of the kinds, each once."""
         return list(dict.fromkeys(kind if isinstance(kind, str) else kind.family for kind in self.kinds))
 
+    @property
+    def only_lists(self) -> bool:
+        """Whether nothing but a list may stand there."""
+        return self.item is not None and not (self.kinds or self.anything or self.entry is not None)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether a table there has names of its own, as that of a model's parts: one may be ``model``."""
+        return self.entry is not None and not self.kinds
+
+    @property
+    def holds_things(self) -> bool:
+        """Whether a table there has things in it."""
+        return self.entry is not None and bool(wanted(self.entry).kinds)
+
     def __str__(self) -> str:
         """Say what is expected."""
         words = [f"{'an' if family[0] in 'aeiou' else 'a'} {family}" for family in self.families]
@@ -330,24 +345,17 @@ class Reader:
         return FAILED if item is FAILED else (item,)
 
     def _mapping(self, data: Mapping[str, Any], want: Wanted, place: Place, *, texts: bool) -> object:
-        parts = want.entry is not None and bool(wanted(want.entry).kinds)  # one may be called python
-        if is_words(data) and not parts:
+        """Return a thing, a table, or a list of one thing."""
+        if is_words(data) and not want.holds_things:
             return self.fault(
                 place,
                 f"this was {data[PYTHON]}, which has no description; name a Python file, 'file.py:name'",
             )
-        if want.item is not None and not (want.kinds or want.anything or want.entry is not None):
+        if want.only_lists:
             return self._alone(data, want, place, texts=texts)
         heads = [key for key, value in data.items() if key in FAMILIES and isinstance(value, str)]
-        collection = want.entry is not None and not want.kinds  # of parts, say, one of them called "model"
-        if heads and not collection:
-            # The one that is wanted, or the first: further ones are settings that are named and no more.
-            family = next((head for head in heads if head in want.families), heads[0])
-            if not want.anything and not any(family in suiting(f) for f in want.families):
-                return self.fault(place, f"expected {want}; found a {family}")
-            kind = self.find_kind(family, data[family], place)
-            rest = {name: value for name, value in data.items() if name != family}
-            return FAILED if kind is None else self.make(kind, rest, place)
+        if heads and not want.is_table:
+            return self._headed(data, heads, want, place)
         if want.entry is not None or (want.anything and not want.kinds):
             entry = Any if want.entry is None else want.entry
             items = {key: self.value(v, entry, (*place, key), texts=texts) for key, v in data.items()}
@@ -355,9 +363,21 @@ class Reader:
         alone = [kind for kind in want.kinds if isinstance(kind, Kind)]
         if len(alone) == 1:
             return self.make(alone[0], data, place)
-        if want.families:
-            return self.fault(place, _no_head(data, want.families))
-        return self.fault(place, f"expected {want}; found a table")
+        found = _no_head(data, want.families) if want.families else f"expected {want}; found a table"
+        return self.fault(place, found)
+
+    def _headed(self, data: Mapping[str, Any], heads: list[str], want: Wanted, place: Place) -> object:
+        """Return the thing of the kind that an entry names.
+
+        Of several such entries it is the one that is wanted, or the first: further ones are settings that are
+        named and no more.
+        """
+        family = next((head for head in heads if head in want.families), heads[0])
+        if not want.anything and not any(family in suiting(f) for f in want.families):
+            return self.fault(place, f"expected {want}; found a {family}")
+        kind = self.find_kind(family, data[family], place)
+        rest = {name: value for name, value in data.items() if name != family}
+        return FAILED if kind is None else self.make(kind, rest, place)
 
     def _named(self, data: str, families: list[str], place: Place) -> object:
         """Return the value of a kind that is named and no more: all its settings are the defaults."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from bondloop.engine.data import number
-from bondloop.engine.ir import INPUT_INSTANTS
+from bondloop.engine.ir import tolerances
 from bondloop.engine.passes import rate_name
 from bondloop.errors import InputError
 
@@ -74,7 +74,7 @@ class Inputs:
         if self.steady:
             return []
         start, end = self.span
-        times = [np.linspace(start, end, INPUT_INSTANTS + 1)]
+        times = [np.linspace(start, end, tolerances.INPUT_INSTANTS + 1)]
         times += [np.asarray(v[0], dtype=float) for v in self._given.values() if isinstance(v, tuple)]
         instants = np.unique(np.clip(np.concatenate(times), start, end))
         sizes = np.abs([[s(t) for t in instants.tolist()] for s in self._signals])

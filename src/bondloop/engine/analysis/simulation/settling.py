@@ -10,10 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bondloop.engine.ir import (
-    GAP_EXCESS,
     HIT,
     IMPULSE_SLACK,
-    MODE_COMBINATIONS,
     QUIET,
     REBOUNDING,
     SLACK,
@@ -23,6 +21,7 @@ from bondloop.engine.ir import (
     StopRule,
     Var,
     evaluator,
+    tolerances,
 )
 from bondloop.engine.passes import (
     all_definitions,
@@ -237,7 +236,7 @@ def check_gaps(run: Settling, x: list[float], t: float = 0.0) -> None:
         if not isinstance(rule, StopRule):
             continue
         displacement, gap = of_rule[:2]
-        if displacement - gap > GAP_EXCESS * (1 + abs(gap)):
+        if displacement - gap > tolerances.GAP_EXCESS * (1 + abs(gap)):
             raise InputError(
                 f"{run.system.name}: {rule.path} would start {displacement - gap:.6g} beyond its gap of "
                 f"{gap:.6g}, at a displacement of {displacement:.6g}; give a larger gap, or a lower "
@@ -502,7 +501,7 @@ class Settling:
             for part in self.system.switching
         ]
         every = (tuple(itertools.chain(*of_parts)) for of_parts in itertools.product(*parts))
-        several = list(itertools.islice(every, MODE_COMBINATIONS))
+        several = list(itertools.islice(every, tolerances.MODE_COMBINATIONS))
         return sorted(several, key=lambda modes: sum(a != b for a, b in zip(modes, old, strict=True)))
 
     def _unsettled(self, t: float, x: list[float]) -> str:

@@ -13,7 +13,7 @@ from bondloop.engine.analysis.simulation.inputs import Inputs, as_signal, rate_s
 from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Trajectory
 from bondloop.engine.data import instant, number
-from bondloop.engine.ir import STIFF_STEPS
+from bondloop.engine.ir import tolerances
 from bondloop.engine.passes import slopes
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
 
@@ -159,7 +159,7 @@ def _stepping(
         first_sizes(atol, partial(rates, memory=None), first, (start, x0), inputs_at)
     stepping = Stepping(
         end, options["method"], options["rtol"], atol, options["max_step"],
-        see_inputs=np.inf if inputs_at.steady else (end - start) / STIFF_STEPS,
+        see_inputs=np.inf if inputs_at.steady else (end - start) / tolerances.STIFF_STEPS,
     )  # fmt: skip
     stepping.begin(rates, start, x0, local, constant=first if system.is_linear else None)
     return stepping

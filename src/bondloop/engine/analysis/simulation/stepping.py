@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from bondloop.engine.ir import (
-    ABSOLUTE_SHARE,
-    BDF_TOLERANCE,
-    CIRCLE_POWERS,
-    DECAY_DAMPING,
-    DENSE_STEPPING,
-    INSTANT_WIDTH,
-    JUMP_STEPS,
-    JUMP_WIDTH,
-    JUMPS,
-    STEPS_AHEAD,
-    STIFF_STEP,
-    STIFFNESS_TEST_STEPS,
-    TAME_STEP,
-    TRANSIENT_POWERS,
-)
+from bondloop.engine.ir import tolerances
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
@@ -68,7 +53,7 @@ class StateSizes:
 
     def __init__(self, count: int, duration: float) -> None:
         self.size = np.zeros(count)
-        self.tolerance = np.full(count, ABSOLUTE_SHARE)
+        self.tolerance = np.full(count, tolerances.ABSOLUTE_SHARE)
         """Absolute tolerances: the same array throughout, so that a solver that holds it sees it change."""
         self._least = 1.0 / duration
         self._floor = np.zeros(count)
@@ -110,7 +95,7 @@ class StateSizes:
 
     def jump(self, rates: NDArray[np.float64], time: float) -> None:
         """Take note of rates that may come and go at once, up to a time."""
-        made = INSTANT_WIDTH * time * np.abs(rates)
+        made = tolerances.INSTANT_WIDTH * time * np.abs(rates)
         self._floor = np.maximum(self._floor, np.where(np.isfinite(made), made, 0.0))
         self._settled = False
 
@@ -139,7 +124,9 @@ class StateSizes:
         self._settled, self.size = bool((size == largest).all()), size
         # Nothing is known of a state that nothing has moved yet.
         self.tolerance[:] = np.where(
-            size > 0.0, np.maximum(ABSOLUTE_SHARE * size, np.finfo(float).tiny), ABSOLUTE_SHARE
+            size > 0.0,
+            np.maximum(tolerances.ABSOLUTE_SHARE * size, np.finfo(float).tiny),
+            tolerances.ABSOLUTE_SHARE,
         )
         if self.within_instant:
             np.maximum(self.tolerance, self._floor, out=self.tolerance)
@@ -169,15 +156,15 @@ def _circles(edges: _Edges, circle: NDArray[np.int_]) -> NDArray[np.float64]:
     growth = np.zeros(circle.max(initial=-1) + 1)
     if len(edges.rows):
         v = np.ones(len(circle))
-        for k in range(TRANSIENT_POWERS + CIRCLE_POWERS):
+        for k in range(tolerances.TRANSIENT_POWERS + tolerances.CIRCLE_POWERS):
             after, norm = np.zeros(len(v)), np.zeros(len(growth))
             after[edges.rows] = edges.made(v)
             np.maximum.at(norm, circle, after)
             v = after / np.where(norm > 0.0, norm, 1.0)[circle]
-            if k >= TRANSIENT_POWERS:
+            if k >= tolerances.TRANSIENT_POWERS:
                 growth += np.log(np.where(norm > 0.0, norm, 1.0))
         members = np.bincount(circle[edges.rows], minlength=len(growth)) > 0
-        growth = np.where(members, np.exp(growth / CIRCLE_POWERS) * (1 + 1e-9), 0.0)
+        growth = np.where(members, np.exp(growth / tolerances.CIRCLE_POWERS) * (1 + 1e-9), 0.0)
         # Where it is not that of the fastest circle yet, something would grow without end.
         for _ in range(100):
             gain = _Edges(edges.i, edges.j, edges.gains / growth[circle[edges.i]])
@@ -280,7 +267,7 @@ class Stepping:
         self._rates: Callable[[float, NDArray[np.float64]], list[float]] | None = None
         self._slopes: Callable[[float, NDArray[np.float64]], sparse.csr_array[np.float64]] | None = None
         self._constant: sparse.csr_array[np.float64] | None = None
-        self._count, self._look, self._since = 0, STIFFNESS_TEST_STEPS, 0.0
+        self._count, self._look, self._since = 0, tolerances.STIFFNESS_TEST_STEPS, 0.0
         self._begun = math.nan
         self._jump, self._jumps, self._after = 0.0, 0, 0
 
@@ -329,9 +316,9 @@ class Stepping:
         t = self.solver.t
         if self.sizes is None or self.sizes.within_instant:
             return False
-        stuck = self._jumps > 0 and t - self._jump < JUMP_WIDTH * (self.end - self._begun)
+        stuck = self._jumps > 0 and t - self._jump < tolerances.JUMP_WIDTH * (self.end - self._begun)
         self._jumps = self._jumps + 1 if stuck else 1
-        if self._jumps > JUMPS or not self.sizes.cross(True):
+        if self._jumps > tolerances.JUMPS or not self.sizes.cross(True):
             return False
         self._jump, self._after = t, 0
         self._make(t, self.solver.y)
@@ -342,19 +329,19 @@ class Stepping:
         self._count += 1
         if self.sizes is not None and self.sizes.within_instant:
             self._after += 1
-            if self._after >= JUMP_STEPS:
+            if self._after >= tolerances.JUMP_STEPS:
                 self.sizes.cross(False)
         if not self.chosen or self._count < self._look or self.solver.status != "running":
             return
         t = self.solver.t
         h = (t - self._since) / self._count
         self._count, self._since = 0, t
-        if self.method == EXPLICIT and self.end - t < STEPS_AHEAD * h:
+        if self.method == EXPLICIT and self.end - t < tolerances.STEPS_AHEAD * h:
             return
         number = h * self._fastest()
         other = IMPLICIT if self.method == EXPLICIT else EXPLICIT
-        if number > STIFF_STEP if other == IMPLICIT else number < TAME_STEP:
-            self.method, self._look = other, STIFFNESS_TEST_STEPS
+        if number > tolerances.STIFF_STEP if other == IMPLICIT else number < tolerances.TAME_STEP:
+            self.method, self._look = other, tolerances.STIFFNESS_TEST_STEPS
             self._make(t, self.solver.y)
         else:
             self._look *= 2
@@ -374,10 +361,10 @@ class Stepping:
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self._atol, "max_step": self.max_step}
         if self.chosen and self.method == IMPLICIT:
             options["max_step"] = self._implicit_step
-            options["rtol"] = max(BDF_TOLERANCE * self.rtol, min(self.rtol, 1e-13))
+            options["rtol"] = max(tolerances.BDF_TOLERANCE * self.rtol, min(self.rtol, 1e-13))
         if self.method in ("Radau", "BDF") and self._constant is not None:
             J = self._constant
-            options["jac"] = J.toarray() if J.shape[0] <= DENSE_STEPPING else J.tocsc()
+            options["jac"] = J.toarray() if J.shape[0] <= tolerances.DENSE_STEPPING else J.tocsc()
         self.solver = getattr(scipy.integrate, self.method)(self._rates, t, x, self.bound, **options)
 
 
@@ -390,11 +377,11 @@ def fastest(slopes: sparse.csr_array[np.float64]) -> float:
     """
     from scipy.sparse.linalg import ArpackError, eigs
 
-    if slopes.shape[0] <= DENSE_STEPPING:
+    if slopes.shape[0] <= tolerances.DENSE_STEPPING:
         p = np.linalg.eigvals(slopes.toarray())
     else:
         try:
             p = eigs(slopes.tocsc(), k=6, which="SR", return_eigenvectors=False)
         except ArpackError:
             return 0.0
-    return float(np.max(np.abs(p[-p.real > DECAY_DAMPING * np.abs(p)]), initial=0.0))
+    return float(np.max(np.abs(p[-p.real > tolerances.DECAY_DAMPING * np.abs(p)]), initial=0.0))

@@ -15,27 +15,7 @@ from bondloop.engine.analysis.simulation.inputs import Sampled
 from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, mode_at
 from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Event, SwitchingTrajectory
-from bondloop.engine.ir import (
-    CONSTANT_INPUT_STEPS,
-    EDGE_DEGREE,
-    EDGE_RESOLUTION,
-    EDGE_SLACKS,
-    EVENT_WINDOW,
-    FEWEST_COMMAND_SAMPLES,
-    GOLDEN_RATIO,
-    INPUT_STEPS,
-    MOST_COMMAND_SAMPLES,
-    MOST_EVENTS,
-    MOST_PANELS,
-    SAMPLES_BETWEEN_CHANGES,
-    SIMULTANEOUS_COMMANDS,
-    SLACK,
-    Expr,
-    Var,
-    evaluator,
-    variables,
-    without_loops,
-)
+from bondloop.engine.ir import SLACK, Expr, Var, evaluator, tolerances, variables, without_loops
 from bondloop.engine.passes import mode_slopes, scheduled
 from bondloop.errors import AccuracyWarning, BondloopError, SolveError
 
@@ -81,9 +61,9 @@ class CommandTimes:
             if varying:
                 command = _Command(run, rule.terms, varying)
                 fewest = (
-                    FEWEST_COMMAND_SAMPLES
+                    tolerances.FEWEST_COMMAND_SAMPLES
                     if not np.isfinite(longest)
-                    else max(FEWEST_COMMAND_SAMPLES, 8 * (end - start) / longest)
+                    else max(tolerances.FEWEST_COMMAND_SAMPLES, 8 * (end - start) / longest)
                 )
                 times, signs, seen = command.seen((start, end), int(fewest))
                 if not seen:
@@ -95,7 +75,8 @@ class CommandTimes:
         following = [changes.after(t) for changes in self._ahead]
         first = min(following, default=np.inf)
         return max(
-            (f for f in following if f - first <= SIMULTANEOUS_COMMANDS * self._run.window), default=np.inf
+            (f for f in following if f - first <= tolerances.SIMULTANEOUS_COMMANDS * self._run.window),
+            default=np.inf,
         )
 
 
@@ -181,7 +162,7 @@ class _Command:
         count, changes = 0, -1
         more = fewest // 2
         while True:
-            places = (GOLDEN_RATIO * np.arange(count + 1, count + more + 1)) % 1.0
+            places = (tolerances.GOLDEN_RATIO * np.arange(count + 1, count + more + 1)) % 1.0
             fresh = np.asarray(start + (end - start) * places, dtype=float)
             times, signs = np.concatenate([times, fresh]), np.concatenate([signs, self.signs(fresh)])
             order = np.argsort(times, kind="stable")
@@ -189,8 +170,8 @@ class _Command:
             count, more = count + more, count + more
             decided = _decided(times, signs)
             at = np.flatnonzero(np.diff(decided[1]))
-            settled = len(at) == changes and (np.diff(at) >= SAMPLES_BETWEEN_CHANGES).all()
-            if settled or count >= max(MOST_COMMAND_SAMPLES, fewest):
+            settled = len(at) == changes and (np.diff(at) >= tolerances.SAMPLES_BETWEEN_CHANGES).all()
+            if settled or count >= max(tolerances.MOST_COMMAND_SAMPLES, fewest):
                 return *decided, bool(settled)
             changes = len(at)
 
@@ -252,7 +233,7 @@ Dense = Callable[["NDArray[np.float64] | float"], "NDArray[np.float64]"]
 @cache
 def _nodes() -> NDArray[np.float64]:
     """Return Chebyshev's points, -1 to 1: uneven, so that what repeats itself is not alike at all of them."""
-    return np.asarray(-np.cos(np.pi * np.arange(EDGE_DEGREE + 1) / EDGE_DEGREE))
+    return np.asarray(-np.cos(np.pi * np.arange(tolerances.EDGE_DEGREE + 1) / tolerances.EDGE_DEGREE))
 
 
 @cache
@@ -260,10 +241,10 @@ def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what turns values at the nodes into Bernstein's coefficients, and into Chebyshev's."""
     from scipy.special import binom
 
-    k = np.arange(EDGE_DEGREE + 1)
+    k = np.arange(tolerances.EDGE_DEGREE + 1)
     s = 0.5 * (1 + _nodes()[:, None])
-    bernstein = binom(EDGE_DEGREE, k) * s**k * (1 - s) ** (EDGE_DEGREE - k)
-    chebyshev = np.polynomial.chebyshev.chebvander(_nodes(), EDGE_DEGREE)
+    bernstein = binom(tolerances.EDGE_DEGREE, k) * s**k * (1 - s) ** (tolerances.EDGE_DEGREE - k)
+    chebyshev = np.polynomial.chebyshev.chebvander(_nodes(), tolerances.EDGE_DEGREE)
     turned = (np.asarray(np.linalg.inv(V).T, dtype=float) for V in (bernstein, chebyshev))
     return next(turned), next(turned)
 
@@ -301,11 +282,11 @@ class EventSearch:
             low, high = pieces.pop()
             middle = 0.5 * (low + high)
             may_split = high - low > self.run.window and low < middle < high
-            hit = self._in_piece(dense, low, high, may_split=may_split and panels < MOST_PANELS)
+            hit = self._in_piece(dense, low, high, may_split=may_split and panels < tolerances.MOST_PANELS)
             if hit == "split":
                 panels += 1
                 pieces += [(middle, high), (low, middle)]
-                if panels == MOST_PANELS:
+                if panels == tolerances.MOST_PANELS:
                     self.missed = low
             elif hit is not None:
                 return float(hit)
@@ -326,12 +307,14 @@ class EventSearch:
         above = bernstein.max(axis=1) + doubt > 0
         if not above.any():
             return None
-        enough = -EDGE_SLACKS * self._at_zero(dense(end))
+        enough = -tolerances.EDGE_SLACKS * self._at_zero(dense(end))
         ranges = np.ptp(values, axis=1)
         peaks = {int(i): _peaks(bernstein[i], chebyshev[i]) for i in np.flatnonzero(above)}
         if may_split:
             for i, (_, heights) in peaks.items():
-                unsure = doubt[i] > EDGE_RESOLUTION * ranges[i] or (np.abs(heights) <= doubt[i]).any()
+                unsure = (
+                    doubt[i] > tolerances.EDGE_RESOLUTION * ranges[i] or (np.abs(heights) <= doubt[i]).any()
+                )
                 if unsure and doubt[i] > max(enough[i], 1e-9 * ranges[i]):
                     return "split"
         # A peak that is no higher than rounding is none.
@@ -484,7 +467,7 @@ def simulate_switching(
         Start and end, when the inputs are largest, and whether they are constant.
     """
     start, end = inputs_at.span
-    window = EVENT_WINDOW * (end - start)
+    window = tolerances.EVENT_WINDOW * (end - start)
     run = Settling(system, signals, rate_signals, parameters, window)
     run.evaluations_left = options.get("evaluations", np.inf)
     stepping = _Stepping(run, options, inputs_at)
@@ -561,7 +544,9 @@ class _Stepping(Stepping):
         start, end = inputs_at.span
         max_step = options["max_step"]
         if not np.isfinite(max_step):
-            max_step = (end - start) / (CONSTANT_INPUT_STEPS if inputs_at.steady else INPUT_STEPS)
+            max_step = (end - start) / (
+                tolerances.CONSTANT_INPUT_STEPS if inputs_at.steady else tolerances.INPUT_STEPS
+            )
         atol = options["atol"]
         if atol is None:
             atol = StateSizes(len(run.system.states), end - start)
@@ -628,7 +613,9 @@ def _told(
 
 def _check_chatter(system: SystemData, events: Sequence[Event], window: float) -> None:
     many = 200
-    if len(events) >= MOST_EVENTS or (len(events) >= many and events[-1].time - events[-many].time < window):
+    if len(events) >= tolerances.MOST_EVENTS or (
+        len(events) >= many and events[-1].time - events[-many].time < window
+    ):
         names = ", ".join(sorted({e.path for e in events[-many:]}))
         raise SolveError(
             f"{system.name}: {names} change without end at t = {events[-1].time:.9g} s "

@@ -14,18 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bondloop.engine.ir import (
-    CHUNK,
-    COMPARED_POINTS,
-    COMPARED_RESPONSES,
-    DEFECTIVE_GAP,
-    DENSE_RESPONSE,
-    EIGENVALUE_CONDITIONS,
-    SAFE_CONDITION,
-    SINGLE_POINT_STATES,
-    STEP_ASIDE,
-    TRIANGULAR_STATES,
-)
+from bondloop.engine.ir import tolerances
 from bondloop.errors import InputError, SolveError
 
 if TYPE_CHECKING:
@@ -220,14 +209,18 @@ def response(
     n, p, q = step.states, len(step.delays), Q.shape[0]
     right = np.vstack([P, Q]).astype(complex)
     reads = list(step.sources)
-    if n + q <= DENSE_RESPONSE:
+    if n + q <= tolerances.DENSE_RESPONSE:
         late = z[:, None] ** -np.array(step.delays, dtype=float)
-        if n + q > SINGLE_POINT_STATES and len(z) > 4 * COMPARED_POINTS and step.places <= 2 * q:
+        if (
+            n + q > tolerances.SINGLE_POINT_STATES
+            and len(z) > 4 * tolerances.COMPARED_POINTS
+            and step.places <= 2 * q
+        ):
             outputs = _through_triangle(step, z, (P, Q), seen)
-            tried = np.linspace(0, len(z) - 1, COMPARED_POINTS).astype(int)
+            tried = np.linspace(0, len(z) - 1, tolerances.COMPARED_POINTS).astype(int)
             exact = _at_once(step, z[tried], late[tried], right, seen)
             off = np.abs(outputs[tried] - exact).max(axis=0)
-            if np.all(off <= COMPARED_RESPONSES * np.abs(exact).max(axis=0)):
+            if np.all(off <= tolerances.COMPARED_RESPONSES * np.abs(exact).max(axis=0)):
                 return outputs
         return _at_once(step, z, late, right, seen)
     late = z[:, None] ** -np.array(step.delays, dtype=float)
@@ -354,7 +347,7 @@ class LoopTransfer:
     def _chunks(self, size: int) -> Iterator[slice]:
         p = len(self.delays)
         width = max(self.poles.size, self.E.size, 2 * len(self.T) * p, 1)
-        length = max(CHUNK // width, 1)
+        length = max(tolerances.CHUNK // width, 1)
         if len(self.T) > 8:  # back-substitution passes over its block again and again: keep it in the cache
             length = max(min(length, 65536 // (len(self.T) * p)), 64)
         return (slice(first, first + length) for first in range(0, size, length))
@@ -385,7 +378,7 @@ class LoopTransfer:
         try:
             slope = -np.trace(np.linalg.solve(M, N), axis1=1, axis2=2)
         except np.linalg.LinAlgError:  # exactly on an eigenvalue: step aside by less than its own rounding
-            if aside > STEP_ASIDE:
+            if aside > tolerances.STEP_ASIDE:
                 raise SolveError("the characteristic function of the loop cannot be evaluated") from None
             return self._evaluate(z * (1 + aside * (3 + 2j)), 10 * aside)
         return np.linalg.det(M), slope
@@ -441,7 +434,7 @@ def loop_transfer(step: DelayedStep) -> LoopTransfer | None:
     C, E = C * states / ends[:, None], E * ends[reads] / ends[:, None]
     for T, top, front, modes in _partings(A, B, C):
         return _assembled(T, top, front, modes, E, delays, reads)
-    if len(A) > TRIANGULAR_STATES:
+    if len(A) > tolerances.TRIANGULAR_STATES:
         return None
     T, Q = linalg.schur(A, output="complex")
     return _assembled(T, Q.conj().T @ B, C @ Q, np.zeros(0, complex), E, delays, reads)
@@ -504,12 +497,12 @@ def _partings(A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.floa
     left, right = vectors
     with np.errstate(divide="ignore"):
         condition = 1 / np.abs(np.einsum("ij,ij->j", left.conj(), right))
-    condition[_gaps(values) < DEFECTIVE_GAP] *= 1e4
+    condition[_gaps(values) < tolerances.DEFECTIVE_GAP] *= 1e4
     # Beside the poles that nearly coincide a defect shows, if there is one.
     points = values[np.argsort(_gaps(values))[:8]] + 1e-5 * np.exp(0.8j)
     points = np.append(points, np.exp(1j * np.array([0.02, 0.4, 1.5, 3.0])))
     tried = -1
-    for ill in EIGENVALUE_CONDITIONS:
+    for ill in tolerances.EIGENVALUE_CONDITIONS:
         mode = condition <= ill
         k = n - int(mode.sum())
         if k in (tried, n):
@@ -521,7 +514,7 @@ def _partings(A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.floa
             inverse = np.linalg.inv(basis)
         except np.linalg.LinAlgError:
             continue
-        if not np.linalg.norm(basis) * np.linalg.norm(inverse) < SAFE_CONDITION * n:
+        if not np.linalg.norm(basis) * np.linalg.norm(inverse) < tolerances.SAFE_CONDITION * n:
             continue
         T = np.zeros((0, 0), complex)
         if k:

@@ -15,13 +15,7 @@ from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_ma
 from bondloop.engine.analysis.spectrum.slope_rows import Tangents
 from bondloop.engine.analysis.spectrum.spectrum import Spectrum, spectrum
 from bondloop.engine.analysis.spectrum.walk import Point, Walk
-from bondloop.engine.ir import (
-    DOUBLE_EIGENVALUE,
-    GROWTH_ROUNDING,
-    SINGLE_EIGENVALUE,
-    SLOW_RATE,
-    TRIPLE_EIGENVALUE,
-)
+from bondloop.engine.ir import tolerances
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -159,17 +153,26 @@ class OneStep:
     @cached_property
     def spectrum(self) -> Spectrum:
         """Its eigenvalues, as far as they can be had."""
-        return spectrum(self.step, margin=GROWTH_ROUNDING, rest=TRIPLE_EIGENVALUE)
+        return spectrum(self.step, margin=tolerances.GROWTH_ROUNDING, rest=tolerances.TRIPLE_EIGENVALUE)
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Eigenvalues, the largest first; those at rest, at 1 but for rounding, are left out."""
         values = self.spectrum.eigenvalues
         off = np.abs(values - 1)
-        single = min(max(SINGLE_EIGENVALUE, SLOW_RATE * self.period), DOUBLE_EIGENVALUE)
-        near = values[(off > single) & (off <= TRIPLE_EIGENVALUE)]
+        single = min(
+            max(tolerances.SINGLE_EIGENVALUE, tolerances.SLOW_RATE * self.period),
+            tolerances.DOUBLE_EIGENVALUE,
+        )
+        near = values[(off > single) & (off <= tolerances.TRIPLE_EIGENVALUE)]
         # One alone is no Jordan block; two are split by the square root of rounding, three by its cube root.
-        split = single if len(near) < 2 else DOUBLE_EIGENVALUE if len(near) == 2 else TRIPLE_EIGENVALUE
+        split = (
+            single
+            if len(near) < 2
+            else tolerances.DOUBLE_EIGENVALUE
+            if len(near) == 2
+            else tolerances.TRIPLE_EIGENVALUE
+        )
         return np.asarray(values[off > split])
 
     @property
@@ -205,7 +208,7 @@ class OneStep:
     @property
     def stable(self) -> bool:
         """Whether nothing grows."""
-        return self.spectral_radius <= 1 + GROWTH_ROUNDING and not self.spectrum.outside
+        return self.spectral_radius <= 1 + tolerances.GROWTH_ROUNDING and not self.spectrum.outside
 
     # ---------------------------------------------------------------- responses
 
@@ -312,64 +315,68 @@ def one_step(
     """
     probes, outputs = dict(probes or {}), dict(outputs or {})
     walk = Walk(tick, at or Point(), parameters or {}, probes.values(), frozen)
-    output_places = walk.outputs(outputs.values())
-    output_numbers = [number for number, _ in output_places]
-    output_values = [value for _, value in output_places]
-    numbers = [*walk.after, *walk.pushes, *output_numbers]
-    order = [-1 - walk.start[v] for v in walk.states] + [-1 - c for c in walk.pop_columns]
-    inner = len(order)  # columns of states and delayed values; those of the probes follow
-    order += [-1 - walk.probe_columns[v] for v in probes.values()]
-    n, q = len(walk.states), len(walk.pushes)
+    seen = walk.outputs(outputs.values())
     core = _core(walk, always, None if outputs else beside)
-    roots = [*output_numbers, *(walk.start[walk.states[i]] for i in core)]
-    full = walk.rows(numbers, roots)
-    full = full[:, order]
+    numbers = [*walk.after, *walk.pushes, *(number for number, _ in seen)]
+    roots = [*numbers[len(numbers) - len(seen) :], *(walk.start[walk.states[i]] for i in core)]
+    full = walk.rows(numbers, roots)[:, _columns(walk, probes.values())]
+    n, q, m = len(walk.states), len(walk.pushes), len(walk.pops)
     sources, delays = _sources(walk)
-    kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
-    states = [walk.states[i] for i in kept]
+    kept, lines = _acting(full[:, : n + m], n, q, sources, core, bool(outputs))
     pushed = sorted({sources[j] for j in lines})
-    rows_x, rows_w = np.array(kept, dtype=int), n + np.array(pushed, dtype=int)
-    rows_o = np.arange(n + q, full.shape[0])
-    cols_x, cols_y = np.array(kept, dtype=int), n + np.array(lines, dtype=int)
-    cols_u = np.arange(inner, len(order))
-
-    def block(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
-        return full[rows][:, columns]
-
-    involved = [numbers[r] for r in (*rows_x, *rows_w, *rows_o)]
-    bends = walk.bends if any(walk.is_bent(k) for k in involved) else {}
+    rows = _places(kept, [n + s for s in pushed], range(n + q, full.shape[0]))
+    columns = _places(kept, [n + j for j in lines], range(n + m, full.shape[1]))
+    (A, B, P), (C, E, Q), (L, M, N) = ([full[r][:, c] for c in columns] for r in rows)
+    bent = any(walk.is_bent(numbers[r]) for r in np.concatenate(rows))
+    states = [walk.states[i] for i in kept]
     place = {s: i for i, s in enumerate(pushed)}
+    step = DelayedStep(A, B, C, E, tuple(place[sources[j]] for j in lines), tuple(delays[j] for j in lines))
     return OneStep(
-        step=DelayedStep(
-            block(rows_x, cols_x),
-            block(rows_x, cols_y),
-            block(rows_w, cols_x),
-            block(rows_w, cols_y),
-            tuple(place[sources[j]] for j in lines),
-            tuple(delays[j] for j in lines),
-        ),
-        P=dense_matrix(block(rows_x, cols_u)),
-        Q=dense_matrix(block(rows_w, cols_u)),
-        L=dense_matrix(block(rows_o, cols_x)),
-        M=dense_matrix(block(rows_o, cols_y)),
-        N=dense_matrix(block(rows_o, cols_u)),
+        step=step,
+        P=dense_matrix(P),
+        Q=dense_matrix(Q),
+        L=dense_matrix(L),
+        M=dense_matrix(M),
+        N=dense_matrix(N),
         states=tuple(v.name for v in states),
         probes=tuple(probes),
         outputs=tuple(outputs),
         period=tick.period,
-        bends={name: frozenset(kinds) for name, kinds in bends.items()},
+        bends={name: frozenset(kinds) for name, kinds in walk.bends.items()} if bent else {},
         branches=tuple(walk.slopes.branches),
         steepness=walk.steepness,
         tangents=walk.tangents,
-        at=Values(
-            x=np.array([walk.before[v] for v in states]),
-            y=np.array([walk.popped[j] for j in lines]),
-            u=np.array([walk.values[v] for v in probes.values()]),
-            after=np.array([walk.values[v] for v in states]),
-            w=np.array([walk.pushed[s] for s in pushed]),
-            o=np.array(output_values),
-        ),
+        at=_values(walk, states, (lines, pushed), probes.values(), [value for _, value in seen]),
     )
+
+
+def _values(
+    walk: Walk,
+    states: Sequence[Var],
+    delayed: tuple[list[int], list[int]],
+    probes: Iterable[Var],
+    outputs: list[float],
+) -> Values:
+    """Return what everything is at the point; ``delayed`` are what leaves delay lines and what goes in."""
+    lines, pushed = delayed
+    return Values(
+        x=np.array([walk.before[v] for v in states]),
+        y=np.array([walk.popped[j] for j in lines]),
+        u=np.array([walk.values[v] for v in probes]),
+        after=np.array([walk.values[v] for v in states]),
+        w=np.array([walk.pushed[s] for s in pushed]),
+        o=np.array(outputs),
+    )
+
+
+def _columns(walk: Walk, probes: Iterable[Var]) -> list[int]:
+    """Return the places of what moves: states, values that leave delay lines, probes."""
+    moving = [*(walk.start[v] for v in walk.states), *walk.pop_columns]
+    return [-1 - number for number in (*moving, *(walk.probe_columns[v] for v in probes))]
+
+
+def _places(*groups: Iterable[int]) -> list[NDArray[np.int64]]:
+    return [np.array([*group], dtype=np.int64) for group in groups]
 
 
 def _core(walk: Walk, always: Iterable[str], beside: str | None) -> list[int]:

@@ -197,7 +197,7 @@ class Slopes:
 
 
 def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
-    """Slopes of a curved function by the chain rule and the rules of `engine.ir.calculus`, at numbers."""
+    """Slopes of a curved function by the chain rule and the rules of `engine.ir.causal_order`, at numbers."""
     variables, slopes = derivatives(name, len(operands))
     values = {v: value for v, (value, _, _) in zip(variables, operands, strict=True)}
     result: Pairs = []

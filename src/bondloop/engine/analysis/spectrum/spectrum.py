@@ -21,31 +21,12 @@ from bondloop.engine.analysis.spectrum.delayed_step import (
     with_registers,
     written_out,
 )
-from bondloop.engine.ir import (
-    ARNOLDI_PRODUCTS,
-    ARNOLDI_VECTORS,
-    CLOSED_FORM_LINES,
-    DENSE_SPECTRUM,
-    LISTED_EIGENVALUES,
-    LOGARITHM_AGREEMENT,
-    LOGARITHM_STEP,
-    MULTIPLE_ZERO,
-    NEAR_POLES,
-    PLACES_PER_VALUE,
-    PLACES_WRITTEN_OUT,
-    ROOT_ITERATIONS,
-    SHIFT_OFFSET,
-    SHIFTS,
-    SHORT_REGISTER,
-    SHORT_REGISTER_PLACES,
-)
+from bondloop.engine.ir import tolerances
 from bondloop.errors import SolveError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
-
-    from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, LoopTransfer
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +86,14 @@ def spectrum(step: DelayedStep, *, margin: float = 1e-9, rest: float = 1e-5) -> 
     >>> [spectrum(loop).outside for loop in loops]
     [0, 2, 64]
     """
-    from bondloop.engine.analysis.spectrum.spectrum import delays_in_closed_form, sparse_search
-
-    few = step.states + step.places <= DENSE_SPECTRUM
+    few = step.states + step.places <= tolerances.DENSE_SPECTRUM
     channels = len(step.delays)
     if few and (
-        step.places <= max(PLACES_WRITTEN_OUT, PLACES_PER_VALUE * channels) or channels > CLOSED_FORM_LINES
+        step.places <= max(tolerances.PLACES_WRITTEN_OUT, tolerances.PLACES_PER_VALUE * channels)
+        or channels > tolerances.CLOSED_FORM_LINES
     ):
         return _dense(step, margin, rest)
-    if step.states <= DENSE_SPECTRUM and channels <= CLOSED_FORM_LINES:
+    if step.states <= tolerances.DENSE_SPECTRUM and channels <= tolerances.CLOSED_FORM_LINES:
         closed = delays_in_closed_form(step, margin, rest)
         if closed is not None:
             leading, outside, note = closed
@@ -190,7 +170,7 @@ def delays_in_closed_form(
     places = 0
     short: set[int] = set()
     for source, length in sorted(step.lengths.items(), key=lambda item: item[1]):
-        if length <= SHORT_REGISTER and places + length <= SHORT_REGISTER_PLACES:
+        if length <= tolerances.SHORT_REGISTER and places + length <= tolerances.SHORT_REGISTER_PLACES:
             short.add(source)
             places += length
     f = loop_transfer(with_registers(step, short))
@@ -267,7 +247,9 @@ def _followed(
         error = right[1] - left[1] - promised
         error = error.real + 1j * (np.mod(error.imag + np.pi, 2 * np.pi) - np.pi)
         steep = h * np.maximum(abs(left[2]), abs(right[2]))
-        open_ = ~((abs(error) < LOGARITHM_AGREEMENT) & (steep < LOGARITHM_STEP)) & (h > 1e-14)
+        open_ = ~((abs(error) < tolerances.LOGARITHM_AGREEMENT) & (steep < tolerances.LOGARITHM_STEP)) & (
+            h > 1e-14
+        )
         turned += float((promised + error).imag[~open_].sum())
         if not open_.any():
             break
@@ -322,16 +304,18 @@ def leading_roots(
         Zeros with their conjugates, repeated by multiplicity, in no order.
     """
     poles = f.poles[(f.poles.imag > -1e-12) & (np.abs(f.poles) > 0.9)]
-    poles = poles[np.argsort(-np.abs(poles))][: 5 * LISTED_EIGENVALUES]
+    poles = poles[np.argsort(-np.abs(poles))][: 5 * tolerances.LISTED_EIGENVALUES]
     reach = 3 / f.delays.max()
     star = np.outer([0.1, 0.3, 0.7], reach * np.exp(1j * np.array([0, 0.8, 1.6, 2.4]))).ravel()
-    beside = np.append(poles + 1e-7 * (1 + 0.5j), poles[: LISTED_EIGENVALUES // 4, None] + star)
+    beside = np.append(poles + 1e-7 * (1 + 0.5j), poles[: tolerances.LISTED_EIGENVALUES // 4, None] + star)
     roots = _distinct(np.concatenate([_newton(f, starts, reach), _newton(f, beside.ravel(), 0.05)]), outside)
     zeros = _verified(f, roots)
     # Slow motions crowd towards z = 1, those of the delays stand all around.
     angles = np.concatenate([[0.0], np.geomspace(1e-5, np.pi, 200), np.linspace(0, np.pi, 300)])
     for further in (0.1 * reach, 0.3 * reach, 0.7 * reach, 1.5 * reach, 0.05, 0.3):
-        if expected is not None and int(outside(zeros).sum()) >= min(expected, 2 * LISTED_EIGENVALUES):
+        if expected is not None and int(outside(zeros).sum()) >= min(
+            expected, 2 * tolerances.LISTED_EIGENVALUES
+        ):
             break
         # Two starts may run into one zero while its neighbour waits: look again, the known zeros divided out.
         again = _newton(f, np.exp(further + 1j * angles), max(0.3 * reach, 0.2 * further), known=zeros)
@@ -357,7 +341,7 @@ def _newton(
     nearby = _nearby(f, starts)
     converged = np.zeros(z.size, bool)
     active = np.arange(z.size)
-    for _ in range(ROOT_ITERATIONS):
+    for _ in range(tolerances.ROOT_ITERATIONS):
         if not active.size:
             break
         at = z[active]
@@ -382,7 +366,7 @@ def _newton(
 
 def _nearby(f: LoopTransfer, starts: NDArray[np.complex128]) -> NDArray[np.intp]:
     """Numbers of the poles nearer to each start than the delays' zeros to each other; −1: none."""
-    count = min(NEAR_POLES, f.poles.size)
+    count = min(tolerances.NEAR_POLES, f.poles.size)
     numbers = np.full((starts.size, count), -1)
     spacing = 4 / f.delays.max()
     for first in range(0, starts.size if count else 0, 1000):
@@ -410,11 +394,14 @@ def _distinct(
     """List the leading zeros, each once; those outside first, that the ones at rest displace none."""
     roots = roots[np.argsort(np.angle(roots))]
     if roots.size:
-        roots = roots[np.append(True, np.abs(np.diff(roots)) > MULTIPLE_ZERO)]
-    roots = roots[np.lexsort((-np.abs(roots), ~outside(roots)))][: 3 * LISTED_EIGENVALUES]
+        roots = roots[np.append(True, np.abs(np.diff(roots)) > tolerances.MULTIPLE_ZERO)]
+    roots = roots[np.lexsort((-np.abs(roots), ~outside(roots)))][: 3 * tolerances.LISTED_EIGENVALUES]
     kept = np.zeros(0, complex)
     for root in roots:
-        if kept.size < LISTED_EIGENVALUES and (np.abs(root - kept) > MULTIPLE_ZERO).all():
+        if (
+            kept.size < tolerances.LISTED_EIGENVALUES
+            and (np.abs(root - kept) > tolerances.MULTIPLE_ZERO).all()
+        ):
             kept = np.append(kept, root)
     return kept
 
@@ -424,7 +411,7 @@ def _verified(f: LoopTransfer, roots: NDArray[np.complex128]) -> NDArray[np.comp
     if not roots.size:
         return roots
     distance = np.abs(roots[:, None] - np.concatenate([roots, roots.conj()]))
-    distance[distance < MULTIPLE_ZERO] = np.inf
+    distance[distance < tolerances.MULTIPLE_ZERO] = np.inf
     radius = np.minimum(0.3 * distance.min(1), 0.1 / f.delays.max())[:, None]
     turn = np.exp(2j * np.pi * (np.arange(24) + 0.5) / 24)
     z = roots[:, None] + radius * turn
@@ -488,19 +475,21 @@ def sparse_search(step: DelayedStep) -> SparseSearch:
 
     M = _balanced(sparse.csc_array(with_registers(step).A))
     size = M.shape[0]
-    vectors = min(max(20, min(ARNOLDI_VECTORS, int(np.sqrt(ARNOLDI_PRODUCTS / size)))), size)
+    vectors = min(
+        max(20, min(tolerances.ARNOLDI_VECTORS, int(np.sqrt(tolerances.ARNOLDI_PRODUCTS / size)))), size
+    )
     outermost, largest = _outermost(M, vectors)
     values = [outermost]
     # It is an estimate from the inside, or from a matrix far from normal: look there.
-    if abs(largest) > 1 + SHIFT_OFFSET:
+    if abs(largest) > 1 + tolerances.SHIFT_OFFSET:
         values.append(_around(M, largest * (1 + 1e-7), vectors)[0])
     covered = angle = 0.0
-    for _ in range(SHIFTS):
-        shift = (1 + SHIFT_OFFSET) * np.exp(1j * angle)
+    for _ in range(tolerances.SHIFTS):
+        shift = (1 + tolerances.SHIFT_OFFSET) * np.exp(1j * angle)
         nearest, radius = _around(M, shift, vectors)
         values.append(nearest)
         # The disc cuts the unit circle where |e^{iθ} − σ| = radius, 2 |σ|^½ sin(θ/2) = √(radius² − offset²).
-        half = 2 * float(np.arcsin(min(np.sqrt(max(radius**2 - SHIFT_OFFSET**2, 0.0)) / 2, 1.0)))
+        half = 2 * float(np.arcsin(min(np.sqrt(max(radius**2 - tolerances.SHIFT_OFFSET**2, 0.0)) / 2, 1.0)))
         if half == 0:
             break
         if angle - half > covered:  # a gap: the disc turned out smaller than the one before it
