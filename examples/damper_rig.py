@@ -18,7 +18,7 @@ from bondloop.control import Direct, InverseModel, PolynomialPrediction
 from bondloop.identify import stepped_sine, stepped_sine_plan
 from bondloop.identify.experiment import Experiment
 from bondloop.identify.process.frequency_fit import fit_frequency
-from bondloop.results.figures.process_fit import bode
+from bondloop.results.figures.identification import bode
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, mounted
 from bondloop.transfer import SerialPID, ServoHydraulic
 

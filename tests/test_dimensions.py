@@ -273,7 +273,7 @@ def test_a_process_per_volt_is_a_model_of_a_drive_in_volts():
 SINES = {
     "plain": lambda: bl.signals.Sine(0.005, 1.0),
     "right": lambda: bl.signals.Sine("5 mm/s", 1.0),
-    "scaled": lambda: bl.signals.Scaled(bl.signals.Sine("5 m/s^2", 1.0), "2 ms"),
+    "scaled": lambda: bl.signals.Sine("5 m/s^2", 1.0) * "2 ms",
     "twice": lambda: 2 * bl.signals.Sine("5 mm/s", 1.0),
     "later": lambda: bl.signals.Sine("5 mm/s", 1.0).shifted("1 s"),
     "rate": lambda: bl.signals.Sine("5 mm", 1.0).derivative(),
@@ -283,7 +283,7 @@ WRONG = {
     "length": lambda: bl.signals.Sine("5 mm", 1.0),
     "step": lambda: bl.signals.Step("5 kg"),
     "earthquake": lambda: bl.signals.Earthquake("1 m/s^2", "5 s", seed=1),
-    "scaled": lambda: bl.signals.Scaled(bl.signals.Sine("5 mm/s", 1.0), "-2 m"),
+    "scaled": lambda: bl.signals.Sine("5 mm/s", 1.0) * "-2 m",
     "sum": lambda: bl.signals.Constant(0.1) + bl.signals.Sine("5 N", 1.0),
     "later": lambda: bl.signals.Sine("5 N", 1.0).shifted("1 s"),
 }

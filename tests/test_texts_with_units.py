@@ -42,10 +42,7 @@ TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b
 
 RESULTS = {
     "engine.analysis.PositiveRealness", "engine.codegen.Result", "engine.ir.StateSpace",
-    "identify.Contents", "identify.FourierPoint", "identify.InputOutput", "identify.MatrixFit",
-    "identify.Nonlinearity", "identify.PlannedPoint", "identify.Spectral", "identify.StepResponse",
-    "identify.SteppedSinePlan", "readers.Sampling", "results.FrequencyIndex", "results.Response",
-    "results.Vibration", "studies.Sampled", "tuning.Recommendation",
+    "studies.Sampled", "tuning.Recommendation",
 }  # fmt: skip
 """Classes that the package makes for users to read; what it puts into them is in SI."""
 
@@ -199,20 +196,6 @@ def hertz(call, many=False):
 CALLS = {
     "results.delay(sample_period)": ms(lambda v: results.delay(X, Y, v)),
     "results.delay(longest)": Called(lambda v: results.delay(X, Y, 1e-3, v), "50 ms", 0.05),
-    "results.energy_error(sample_period)": ms(lambda v: results.energy_error(X, Y, X, v)),
-    "results.normalised_energy_error(sample_period)": ms(
-        lambda v: results.normalised_energy_error(X, Y, X, v)
-    ),
-    "results.frequency_evaluation_index(sample_period)": ms(
-        lambda v: vars(results.frequency_evaluation_index(X, Y, v))
-    ),
-    "results.frequency_evaluation_index(highest)": hertz(
-        lambda v: vars(results.frequency_evaluation_index(X, Y, 1e-3, highest=v))
-    ),
-    "results.response_at(sample_period)": ms(lambda v: vars(results.response_at(X, Y, v, 10.0))),
-    "results.response_at(frequency)": hertz(lambda v: vars(results.response_at(X, Y, 1e-3, v))),
-    "results.vibration(sample_period)": ms(lambda v: results.vibration(v, X, Y).cut_off),
-    "results.vibration_frequency(sample_period)": ms(lambda v: results.vibration_frequency(X, v)),
     "control.PolynomialPrediction.ticks(period)": ms(PREDICTION.ticks),
     "control.PolynomialPrediction.weights(period)": ms(PREDICTION.weights),
     "control.PolynomialPrediction.weights(ahead)": ms(lambda v: PREDICTION.weights(1e-3, ahead=v)),
@@ -258,16 +241,9 @@ CALLS = {
     ),
     "identify.fourier_point(frequency)": hertz(lambda v: identify.fourier_point(*pair(10), v, 1e-3).gain),
     "identify.fourier_point(sample_period)": ms(lambda v: identify.fourier_point(*pair(10), 10.0, v).gain),
-    "identify.harmonic_distortion(frequency)": hertz(
-        lambda v: identify.harmonic_distortion(pair(10)[0], v, 1e-3)
-    ),
-    "identify.harmonic_distortion(sample_period)": ms(
-        lambda v: identify.harmonic_distortion(pair(10)[0], 10.0, v)
-    ),
     "identify.matrix_response(sample_period)": ms(
         lambda v: identify.matrix_response(NOISE[:, None], LATE[:, None], v, segments=4).frequency
     ),
-    "identify.power_spectrum(sample_period)": ms(lambda v: identify.power_spectrum(X, v).density),
     "identify.spectral_response(sample_period)": ms(
         lambda v: identify.spectral_response(NOISE, LATE, v, segments=4).frequency
     ),
@@ -303,10 +279,6 @@ CALLS = {
     "integrate.structural.structure_tick(period)": Called(
         lambda v: structure_tick(ChenRicles(), 1, 0, 4, period=v, initial=(1, 0))[0].period, "100 ms", 0.1
     ),
-    "results.error_spectrum(sample_period)": ms(lambda v: results.error_spectrum(X, Y, v).axes[0].get_xlim()),
-    "results.error_spectrum(highest)": hertz(
-        lambda v: results.error_spectrum(X, Y, 1e-3, highest=v).axes[0].get_xlim()
-    ),
     "results.prediction(period)": ms(lambda v: len(results.prediction({"it": PREDICTION}, v).axes)),
     "results.prediction(frequencies)": hertz(
         lambda v: len(results.prediction({"it": PREDICTION}, 1e-3, frequencies=v).axes), many=True
@@ -328,7 +300,6 @@ CALLS = {
     ),
     "results.Record.between(start)": Called(lambda v: RECORD.between(v, 0.3)["x"], "100 ms", 0.1),
     "results.Record.between(end)": Called(lambda v: RECORD.between(0.1, v)["x"], "300 ms", 0.3),
-    "results.ResponseSpectrum.at(period)": Called(MOTION.spectrum([0.1, 1.0]).at, ["200 ms"], [0.2]),
     "results.response_spectrum(sample_period)": ms(
         lambda v: results.response_spectrum(X, v, [0.2, 1.0]).displacement
     ),

@@ -17,7 +17,8 @@ from bondloop.display import brief
 from bondloop.display.figure import Figure
 from bondloop.display.policy import DISPLAY
 from bondloop.hybrid import Run
-from bondloop.results import Metrics, Record
+from bondloop.results import Record
+from bondloop.results.assess.error_metrics import Metrics
 from bondloop.studies import Axis, Study
 from bondloop.transfer import Process
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.signals import Chirp, Constant, Noise, Ramp, Scaled, Sine, SumOfSines, Sweep, Table
+from bondloop.signals import Chirp, Constant, Noise, Ramp, Sine, SumOfSines, Sweep, Table
+from bondloop.signals.base import Scaled
 from bondloop.units import is_of_kind
 
 LENGTHS = [

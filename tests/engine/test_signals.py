@@ -13,7 +13,6 @@ from bondloop.errors import InputError
 from bondloop.signals import (
     Chirp,
     Constant,
-    Derivative,
     Earthquake,
     Flat,
     Gamma,
@@ -32,6 +31,7 @@ from bondloop.signals import (
     Trapezoid,
     signal_from,
 )
+from bondloop.signals.base import Derivative
 
 ANALYTIC = [
     Constant(3.0),

@@ -202,7 +202,7 @@ def _at2(path: Path) -> None:
 
 
 def _read_at2(path: Path) -> Any:
-    from bondloop.results import read_at2
+    from bondloop.results.motions.accelerograms import read_at2
 
     return read_at2(path)
 
@@ -259,7 +259,7 @@ def _motion_mat(path: Path) -> None:
 
 
 def _read_motion(path: Path) -> Any:
-    from bondloop.results import read_matlab_motion
+    from bondloop.results.motions.accelerograms import read_matlab_motion
 
     return read_matlab_motion(path)
 

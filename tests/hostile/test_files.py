@@ -303,7 +303,7 @@ def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     # Patience by the clock: others may take the processor.
     monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
     lines = (
-        "import bondloop.results.records.isolated as it",
+        "import bondloop.results.records.hdf5 as it",
         "def read_content(*_):",
         "    while True: pass",
     )

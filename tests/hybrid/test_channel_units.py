@@ -30,7 +30,7 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
 from bondloop.integrate.structural.simulate import structure_tick
 from bondloop.results import Record
-from bondloop.results.records.csv_text import meanings_from_names
+from bondloop.results.records.export import meanings_from_names
 from bondloop.rigs import Emulated, Sensor
 from bondloop.safety import Interlock, Limits
 from bondloop.signals import Sine

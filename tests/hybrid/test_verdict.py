@@ -11,8 +11,9 @@ from bondloop.control import VirtualJunction
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.rehearsal.run import Run
-from bondloop.results import Grade, Record
-from bondloop.results.records.csv_text import meanings_from_names
+from bondloop.results import Record
+from bondloop.results.assess.judgement import Grade
+from bondloop.results.records.export import meanings_from_names
 from bondloop.rigs import Bias, Emulated, LoadCell, Noise, Quantisation, Saturation, Sensor
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
-from bondloop.identify import confidence
-from bondloop.identify.confidence import (
+from bondloop.identify import least_squares as confidence
+from bondloop.identify.least_squares import (
     Estimate,
     autoregression,
     covariance,

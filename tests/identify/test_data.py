@@ -397,7 +397,7 @@ def test_numbers_that_nothing_measures_are_refused(tmp_path, size, period, words
 
 def test_residuals_that_never_die_out_have_a_covariance(monkeypatch):
     """The filter that whitens an offset, (1, -1), is 0 at the frequency 0."""
-    from bondloop.identify import confidence
+    from bondloop.identify import least_squares as confidence
 
     monkeypatch.setattr(confidence, "autoregression", lambda _: np.array([1.0, -1.0]))
     n = np.arange(2000.0)

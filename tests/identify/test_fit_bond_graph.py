@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import InputError
-from bondloop.identify.confidence import covariance
+from bondloop.identify.least_squares import covariance
 from bondloop.identify.models.bond_graph_fit import SensitivityRun, fit_bond_graph
 from bondloop.papers.gawthrop_two_actuators import MASS, TABLE_I
 from bondloop.transfer import MassSpringDamper, transfer_system

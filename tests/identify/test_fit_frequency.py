@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.identify.process.frequency_fit import coherence_weight, fit_frequency, response_derivatives
-from bondloop.identify.process.structure_selection import structure
+from bondloop.identify.process.process_fit import structure
 from bondloop.transfer.process import first_order, second_order
 
 F = np.linspace(1.0, 70.0, 70)

@@ -6,8 +6,8 @@ import pytest
 from bondloop.identify.experiment import multisine
 from bondloop.identify.process.frequency_fit import response_derivatives
 from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
+from bondloop.identify.process.process_fit import Structure, structure
 from bondloop.identify.process.ranking import rank_frequency, rank_time
-from bondloop.identify.process.structure_selection import Structure, structure
 from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
 from bondloop.transfer.process import Process, first_order, second_order
 

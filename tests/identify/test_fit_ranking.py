@@ -8,8 +8,7 @@ from scipy.signal import lfilter
 
 from bondloop.errors import InputError
 from bondloop.identify import IdentificationPolicy
-from bondloop.identify.confidence import check_residuals, covariance, effective_samples
-from bondloop.identify.least_squares import minimise
+from bondloop.identify.least_squares import check_residuals, covariance, effective_samples, minimise
 from bondloop.identify.process.ranking import rank, rank_frequency, rank_time
 from bondloop.identify.process.time_fit import fit_time
 from bondloop.transfer.process import Process, first_order, second_order

@@ -26,8 +26,7 @@ from bondloop.devices import (
 )
 from bondloop.errors import InputError
 from bondloop.identify import Data, fit_specimen, leave_out, rank_specimens
-from bondloop.identify.models.specimen_data import specimen_records, whole_cycles
-from bondloop.identify.models.specimen_problem import MovedSpecimen
+from bondloop.identify.models.specimen_problem import MovedSpecimen, specimen_records, whole_cycles
 from bondloop.math import tanh
 from bondloop.papers import mr_damper_building as building
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from bondloop.errors import InputError
-from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.process_fit import Structure, structure
 from bondloop.identify.process.time_fit import _Record, fit_time
 from bondloop.transfer.process import Process, first_order, second_order
 

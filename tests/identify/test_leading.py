@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.identify import Data
-from bondloop.identify.leading import leading
+from bondloop.identify.input_output import leading
 from bondloop.transfer.process import first_order, second_order
 
 H = 1e-3

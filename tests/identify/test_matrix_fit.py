@@ -5,8 +5,8 @@ import pytest
 from scipy.signal import butter, sosfilt
 
 from bondloop.errors import InputError
-from bondloop.identify.matrix_responses import matrix_response
 from bondloop.identify.process.matrix_fit import fit_matrix
+from bondloop.identify.spectra import matrix_response
 from bondloop.transfer.process import Process, first_order
 
 PERIOD, NOISE = 1 / 1024, 0.01239

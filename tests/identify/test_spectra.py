@@ -5,7 +5,8 @@ import pytest
 import scipy.signal as sg
 
 from bondloop.errors import InputError
-from bondloop.identify import power_spectrum, spectral_response, spectral_surface
+from bondloop.identify import spectral_response, spectral_surface
+from bondloop.identify.spectra import power_spectrum
 
 H = 1e-3
 N = 60_000

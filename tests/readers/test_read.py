@@ -16,8 +16,8 @@ from bondloop.errors import InputError
 from bondloop.identify import read_data
 from bondloop.identify.contents import read_contents
 from bondloop.readers import Measurements, read_measurements, sampling_of
-from bondloop.readers.headings import heading
 from bondloop.readers.text import from_lines, from_lvm
+from bondloop.readers.text_cells import heading
 from bondloop.signals import Table
 
 sys.path.insert(0, str(Path(__file__).parent))  # for recorders.py

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.readers import text_table
-from bondloop.readers.text_table import read_table
+from bondloop.readers import text as text_table
+from bondloop.readers.text import read_table
 
 NUMBERS = [[0.0, 0.5, 1.0], [1.0, 3.0, 2.0]]
 

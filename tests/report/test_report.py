@@ -15,10 +15,10 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.interop import RehearsedRig
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.report import sections, write_report
-from bondloop.report.reported_run import ReportedRun, other_rig
+from bondloop.report import document as sections
+from bondloop.report import write_report
+from bondloop.report.facts import ReportedRun, facts, limits_used, other_rig, parameter_rows
 from bondloop.report.tested import parts
-from bondloop.report.words import facts, limits_used, parameter_rows
 from bondloop.results import Record
 from bondloop.substructure import ExternalHalf
 

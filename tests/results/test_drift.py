@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bondloop.results import normalised_rms_error, vibration, vibration_frequency
+from bondloop.results import normalised_rms_error
+from bondloop.results.assess.tracking import vibration, vibration_frequency
 
 DT = 1e-3
 T = np.arange(20_000) * DT

@@ -5,17 +5,13 @@ import pytest
 
 from bondloop.engine.ir.quantity import Meaning
 from bondloop.errors import InputError
-from bondloop.results import (
-    Record,
-    RunPlots,
-    animate_motion,
-    drift_profile,
-    energies,
-    force_diagram,
-    hysteresis,
-)
-from bondloop.results.figures import force_diagrams
-from bondloop.results.figures.axis_unit import scaled
+from bondloop.results import Record
+from bondloop.results.figures import structures as force_diagrams
+from bondloop.results.figures.animation import animate_motion
+from bondloop.results.figures.earthquake import drift_profile, energies, hysteresis
+from bondloop.results.figures.layout import scaled
+from bondloop.results.figures.run import RunPlots
+from bondloop.results.figures.structures import force_diagram
 from bondloop.structures import Frame2D, Frame3D, Structure
 from bondloop.structures.members import largest_forces, section_forces
 

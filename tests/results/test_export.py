@@ -12,7 +12,8 @@ from scipy.io import loadmat
 
 from bondloop.errors import InputError
 from bondloop.results import Record
-from bondloop.results.records import csv_text, export
+from bondloop.results.records import export
+from bondloop.results.records import export as csv_text
 from bondloop.results.records.export import matlab_names
 
 RECORD = Record(

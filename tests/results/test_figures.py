@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.results import Record, RunPlots, error_spectrum, gains, overview, subspace, time_histories
-from bondloop.results.figures.spectra import amplitude_spectrum
+from bondloop.results import Record, subspace, time_histories
+from bondloop.results.figures.histories import gains
+from bondloop.results.figures.overview_figure import overview
+from bondloop.results.figures.run import RunPlots
+from bondloop.results.figures.spectra import amplitude_spectrum, error_spectrum
 
 T = np.arange(3000) * 1e-3
 W = 2 * np.pi * 5

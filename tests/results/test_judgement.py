@@ -2,7 +2,8 @@
 
 import math
 
-from bondloop.results import SCALES, Finding, Grade, Judgement, graded
+from bondloop.results import SCALES
+from bondloop.results.assess.judgement import Finding, Grade, Judgement, graded
 
 
 def test_every_scale_is_in_order_and_has_a_reason():

@@ -11,7 +11,8 @@ from bondloop.bondgraph.drawing import page as drawing
 from bondloop.bondgraph.drawing import sketch
 from bondloop.bondgraph.drawing.geometry import clear_of_frames, measure
 from bondloop.bondgraph.drawing.policy import SOURCES
-from bondloop.results import Record, gains, time_histories
+from bondloop.results import Record, time_histories
+from bondloop.results.figures.histories import gains
 from bondloop.results.figures.layout import STYLE, broken, every
 from bondloop.studies import Axis, Sensitivity, Study
 from bondloop.studies.figures import heat_maps, tornado

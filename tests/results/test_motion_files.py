@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import AccuracyWarning, InputError
-from bondloop.results import read_cosmos, read_esm, read_ground_motion, read_matlab_motion, read_two_columns
+from bondloop.results import read_ground_motion, read_two_columns
+from bondloop.results.motions.accelerograms import read_cosmos, read_esm, read_matlab_motion
 
 G = 9.80665  # m/s², standard gravity
 ESM = ("EVENT_NAME: NORCIA\nSTATION_CODE: AMT\nSTREAM: HGE\nSAMPLING_INTERVAL_S: 0.005000\nNDATA: 4\n"

@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.control import PolynomialPrediction
 from bondloop.errors import InputError
-from bondloop.results.figures.prediction_figure import prediction
+from bondloop.results.figures.spectra import prediction
 
 PAIR = {
     "slow": PolynomialPrediction(0.005, span=0.1, points=20),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.results.figures.process_fit import bode, fit_in_time, residual_correlations
+from bondloop.results.figures.identification import bode, process_models
 from bondloop.transfer.process import first_order, second_order
 
 F = np.linspace(1.0, 60.0, 30)
@@ -24,17 +24,15 @@ def test_bode_lines_are_the_models_in_decibels_and_degrees():
         bode(F, [1.0], {"G2D": G})
 
 
-def test_time_overlay_has_the_residual_below():
-    t = np.arange(200) * 1e-3
-    above, below = fit_in_time(t, 0.01 * np.sin(50 * t), {"G1": 0.009 * np.sin(50 * t)}, unit="m").axes
-    assert above.get_ylabel() == "displacement [mm]"
-    assert below.lines[0].get_ydata() == pytest.approx(np.sin(50 * t), abs=1e-9)  # 1 mm
-
-
-def test_correlations_leave_lag_zero_off_the_scale(tmp_path):
-    own = np.concatenate([[1.0], np.full(20, 0.05)])
-    path = tmp_path / "r.png"
-    left, right = residual_correlations(own, np.zeros(21), 0.1, title="Residuals", path=path).axes
+def test_a_page_of_models_overlays_the_output_and_leaves_lag_zero_off_the_scale(tmp_path):
+    G, t = second_order(1.0, 20.0, 0.5), np.arange(200) * 1e-3
+    own, path = np.concatenate([[1.0], np.full(20, 0.05)]), tmp_path / "r.png"
+    outputs = 0.01 * np.sin(50 * t), {"G2": 0.009 * np.sin(50 * t)}
+    correlations = own, np.zeros(21), 0.1
+    page = process_models(F, G.response(F), {"G2": G}, t, *outputs, correlations, unit="m", path=path)
+    overlay, left, right = page.axes[2:]
+    assert overlay.get_ylabel() == "displacement [mm]"
+    assert overlay.lines[1].get_ydata() == pytest.approx(9 * np.sin(50 * t), abs=1e-9)
     assert left.get_ylim()[1] == pytest.approx(0.25)
     assert right.get_xlabel() == "lag [samples]"
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.results.figures.realtime import latencies
+from bondloop.results.figures.histories import latencies
 
 
 @pytest.fixture

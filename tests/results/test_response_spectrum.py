@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from bondloop.errors import InputError
-from bondloop.results import GroundMotion, ResponseSpectrum, response_spectrum
+from bondloop.results import GroundMotion, response_spectrum
+from bondloop.results.motions.ground_motion import ResponseSpectrum
 
 G = 9.80665
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.results.figures.layout import STYLE
-from bondloop.results.figures.thinning import drawable, envelope, ink, trajectory
+from bondloop.results.figures.layout import STYLE, drawable, envelope, ink, trajectory
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40_000))

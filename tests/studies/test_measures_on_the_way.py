@@ -17,6 +17,7 @@ from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
+from bondloop.results.assess import normalised_energy_error
 from bondloop.studies.grid_study import _wobble
 from bondloop.studies.rehearsals import Rehearsals
 from bondloop.studies.tick_measures import Measure, measuring, named_measure, written_expression
@@ -82,7 +83,7 @@ def of_history(run, steps):
         "growth": growth,
         "delay": np.arctan2(-b * w, a) / (2 / PERIOD * np.arctan(w * PERIOD / 2)),
         "work": results.work(f, y - x)[-1],
-        "energy": results.normalised_energy_error_of_motion(f, x, y),
+        "energy": normalised_energy_error(f, x, y),
         "exchange": np.abs((f[1:] + f[:-1]) / 2 * np.diff(x + y)).sum(),
         "largest": (f * x).max(),
         "smallest": (np.abs(y) - 2).min(),

@@ -17,7 +17,7 @@ from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.identify import fit_bond_graph, fit_time
-from bondloop.identify.process.structure_selection import Structure
+from bondloop.identify.process.process_fit import Structure
 from bondloop.papers import wagg_three_mass
 from bondloop.studies import sample
 from bondloop.studies.distributions import Correlated, unit_points

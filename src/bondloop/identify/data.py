@@ -12,8 +12,7 @@ import numpy as np
 
 from bondloop.engine.data import Parameter, instant, number
 from bondloop.errors import InputError, unknown_name
-from bondloop.identify.input_output import InputOutput, doubts, sound_part
-from bondloop.identify.leading import leading
+from bondloop.identify.input_output import InputOutput, doubts, leading, sound_part
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.readers import read_measurements, sampling_of
 from bondloop.units import is_of_kind

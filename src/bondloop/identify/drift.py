@@ -16,7 +16,7 @@ import numpy as np
 from bondloop.display import as_text, brief, telling
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError
-from bondloop.identify.confidence import autocovariance
+from bondloop.identify.least_squares import autocovariance
 from bondloop.identify.process.time_fit import checked_record
 
 if TYPE_CHECKING:

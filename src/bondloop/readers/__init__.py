@@ -10,6 +10,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = ["Measurements", "Sampling", "read_measurements", "sampling_of"]
+__all__ = ["Measurements", "read_measurements"]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

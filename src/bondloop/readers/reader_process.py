@@ -240,7 +240,7 @@ class Reader(Worker):
     >>> file = Path(tempfile.mkdtemp()) / "rig.npz"
     >>> np.savez(file, x=[1.0, 2.0, 3.0])
     >>> with Reader() as reader:
-    ...     head, body = reader.ask("bondloop.readers.arrays:read_parts", file, kind="npz")
+    ...     head, body = reader.ask("bondloop.readers.reading:read_parts", file, kind="npz")
     >>> head["units"], np.frombuffer(body).tolist()
     ({'x': ''}, [1.0, 2.0, 3.0])
     """

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.readers.headings import heading, unit_meant
-from bondloop.readers.text_cells import ambiguous, without_signs
-from bondloop.readers.tolerances import SAME_RATE
+from bondloop.readers.policy import SAME_RATE
+from bondloop.readers.text_cells import ambiguous, heading, unit_meant, without_signs
 from bondloop.units import quantity
 
 if TYPE_CHECKING:

@@ -1,11 +1,188 @@
-"""Cells of a line of text, and the numbers and clock times in them."""
+"""Cells of text, as recorders and Fortran write: numbers, clock times, names and units."""
 
 from __future__ import annotations
 
 import csv
 import datetime as dt
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.units import known_unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+WORDS = {
+    "sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "millisecond": "ms",
+    "milliseconds": "ms", "usec": "us", "volt": "V", "volts": "V", "amp": "A", "amps": "A", "ampere": "A",
+    "newton": "N", "newtons": "N", "metre": "m", "metres": "m", "meter": "m", "meters": "m",
+    "millimetre": "mm", "millimetres": "mm", "millimeter": "mm", "millimeters": "mm", "inch": "in",
+    "inches": "in", "degree": "deg", "degrees": "deg", "°": "deg", "hertz": "Hz", "μm": "µm", "μs": "µs",
+}  # fmt: skip
+"""Units as recorders spell them, in small letters, and as bondloop does."""
+NONE = {"-", "--", "1", "none", "n/a", "[-]", "(-)"}
+"""What stands in place of a unit where there is none."""
+
+_BRACKETS = re.compile(r"(?P<name>.*\S)?(?P<space>\s*)\[(?P<unit>[^\[\]]*)\]")
+_SLASH = re.compile(r"(?P<name>.*\S)(?:\s+/\s*|,\s+)(?P<unit>\S+)")
+
+
+def unit_meant(text: str) -> str | None:
+    """Return a unit in bondloop's spelling; None for a text that is no unit, nothing for 'no unit'.
+
+    Parameters
+    ----------
+    text
+        As it stands in a file.
+
+    Examples
+    --------
+    >>> unit_meant("Sec"), unit_meant("kN"), unit_meant("-"), unit_meant("left")
+    ('s', 'kN', '', None)
+    """
+    plain = text.strip()
+    if plain.lower() in NONE:
+        return ""
+    meant = WORDS.get(plain.lower(), plain)
+    try:
+        known_unit(meant, "")
+    except InputError:
+        return None
+    return meant if any(character.isalpha() or character == "%" for character in meant) else None
+
+
+def heading(cell: str) -> tuple[str, str]:
+    """Return name and unit of a column: of ``Force [kN]``, ``Force (kN)``, ``Force / kN`` and ``Force, kN``.
+
+    After a space, what stands in square brackets is always a unit; elsewhere only what is known as one, so
+    that ``Sensor (left)`` and ``force[0]`` stay names.
+
+    Parameters
+    ----------
+    cell
+        Of the header.
+
+    Examples
+    --------
+    >>> heading("Command (mm)"), heading("Sensor (left)"), heading("force[0]"), heading("x [bits]")
+    (('Command', 'mm'), ('Sensor (left)', ''), ('force[0]', ''), ('x', 'bits'))
+    """
+    cell = cell.strip()
+    match = _BRACKETS.fullmatch(cell)
+    if match and match["name"]:
+        meant = unit_meant(match["unit"])
+        if match["space"] or meant:
+            return match["name"], match["unit"].strip() if meant is None else meant
+        return cell, ""
+    name, inside = _parenthesis(cell)
+    meant = unit_meant(inside) if name else None
+    if meant is None:
+        match = _SLASH.fullmatch(cell)
+        name, meant = (match["name"], unit_meant(match["unit"]) or None) if match else (cell, None)
+    return (cell, "") if meant is None else (name, meant)
+
+
+def _parenthesis(cell: str) -> tuple[str, str]:
+    """Return what stands before and in the last pair of parentheses, which may hold others: (N/(mm/s))."""
+    if not cell.endswith(")"):
+        return "", ""
+    depth = 0
+    for place in range(len(cell) - 1, -1, -1):
+        depth += (cell[place] == ")") - (cell[place] == "(")
+        if depth == 0:
+            return cell[:place].strip(), cell[place + 1 : -1]
+    return "", ""
+
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][-+]?\d+)?"
+"""A number as Fortran writes it."""
+_FORTRAN = re.compile(NUMBER)
+
+
+def fortran_number(text: str) -> float:
+    """Return the value of a text that `NUMBER` matches.
+
+    >>> fortran_number("-.5D+01")
+    -5.0
+    """
+    return float(text.upper().replace("D", "E"))
+
+
+def free_numbers(lines: Sequence[str], first: int, faults: list[str]) -> NDArray[np.float64]:
+    """Return all numbers of some lines; those that touch are told apart by their signs.
+
+    Parameters
+    ----------
+    lines
+        The lines.
+    first
+        Number of the first of them in the file, from 1.
+    faults
+        Where to say what is no finite number, and where it stands.
+
+    Examples
+    --------
+    >>> faults = []
+    >>> free_numbers([" .1E-02-.2E-02", "  x 3"], 5, faults).tolist(), faults
+    ([0.001, -0.002, 3.0], ["line 6, column 3: 'x' is no number"])
+    """
+    body = "\n".join(lines)
+    values = np.array([fortran_number(word) for word in _FORTRAN.findall(body)], dtype=np.float64)
+    if _FORTRAN.sub("", body).strip() or not np.isfinite(values).all():
+        faults += _strangers(lines, first)
+    return values
+
+
+def _strangers(lines: Sequence[str], first: int) -> Iterator[str]:
+    for number, line in enumerate(lines, first):
+        for match in _FORTRAN.finditer(line):
+            if not math.isfinite(fortran_number(match[0])):
+                yield f"line {number}, column {match.start() + 1}: {match[0][:40]!r} is no finite number"
+        rest = _FORTRAN.sub(lambda match: " " * len(match[0]), line)
+        for word in re.finditer(r"\S+", rest):
+            yield f"line {number}, column {word.start() + 1}: {word[0][:40]!r} is no number"
+
+
+def fixed_numbers(
+    lines: Sequence[str], first: int, count: int, width: int, faults: list[str]
+) -> NDArray[np.float64]:
+    """Return numbers in columns of a fixed width, which may touch; count of them, or as many as there are.
+
+    Parameters
+    ----------
+    lines, first, faults
+        As for `free_numbers`.
+    count
+        How many are expected.
+    width
+        Characters of each.
+
+    Examples
+    --------
+    >>> fixed_numbers(["   1.5-100.", "  -3.0"], 1, 3, 6, []).tolist()
+    [1.5, -100.0, -3.0]
+    """
+    values: list[float] = []
+    for number, line in enumerate(lines, first):
+        text = line.rstrip()
+        for start in range(0, len(text), width):
+            cell = text[start : start + width].strip()
+            if len(values) == count:
+                break
+            match = _FORTRAN.fullmatch(cell)
+            value = fortran_number(cell) if match else math.nan
+            if not math.isfinite(value):
+                what = "finite number" if match else "number"
+                faults.append(f"line {number}, column {start + 1}: {cell[:40]!r} is no {what}")
+            values.append(value)
+    return np.array(values, dtype=np.float64)
+
 
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+(?:,\d+)?)")
 _ONE_SIGN = re.compile(r"[-+]?\d+[.,]\d*")

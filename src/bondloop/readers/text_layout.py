@@ -15,7 +15,6 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError
-from bondloop.readers.headings import heading, unit_meant
 from bondloop.readers.policy import LIMITS
 from bondloop.readers.sampling import is_time_name
 from bondloop.readers.text_cells import (
@@ -24,9 +23,11 @@ from bondloop.readers.text_cells import (
     clock_in,
     day_in,
     grouped,
+    heading,
     number_in,
     separator_in,
     sign_faults,
+    unit_meant,
 )
 
 if TYPE_CHECKING:

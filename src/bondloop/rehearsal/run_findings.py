@@ -21,7 +21,7 @@ from bondloop.results.assess import (
     frequency_evaluation_index,
     graded,
     mean_period,
-    normalised_energy_error_of_motion,
+    normalised_energy_error,
     normalised_rms_error,
     peak_amplitude_error,
     percent,
@@ -91,9 +91,9 @@ def _following(record: Record, desired: str, actual: str, who: str, direction: i
     else:
         yield _amplitude(peak_amplitude_error(x, y), who, "peak")
     if f and record.description.get("feedback", True):
-        errors = [normalised_energy_error_of_motion(f[0], x, y)]
+        errors = [normalised_energy_error(f[0], x, y)]
         if moving is not None:
-            errors.append(normalised_energy_error_of_motion(moving.signals[2], *moving.signals[:2]))
+            errors.append(normalised_energy_error(moving.signals[2], moving.signals[0], moving.signals[1]))
         errors = [e for e in errors if not math.isnan(e)]
         if errors:
             yield _interface_energy(max(errors, key=abs), direction, who)

@@ -15,7 +15,7 @@ from bondloop.results.assess import (
     SCALES,
     Finding,
     Grade,
-    energy_error_of_motion,
+    energy_error,
     finite_part,
     graded,
     mean_period,
@@ -103,7 +103,7 @@ def _supplied_share(record: Record, pairs: Sequence[tuple[str, str]], whole: Rec
         (x, y, f), _ = finite_part(record, (desired, actual, force))
         if x.size < FEWEST:
             return None
-        energy = float(energy_error_of_motion(f, x, y)[-1])
+        energy = float(energy_error(f, x, y)[-1])
         # Of several, which way the bonds point is not in the record: their sizes add up.
         total += abs(energy) if len(pairs) > 1 else energy * sense(whole, actual)
     until = whole.between(-math.inf, float(record.time[-1]))

@@ -11,9 +11,9 @@ from bondloop.bondgraph import Element, Model
 from bondloop.bondgraph.elements import C, Field, I, MSe, MSf, Multiport, R, Se, Sf
 from bondloop.devices import OdeElement
 from bondloop.errors import BondloopError
+from bondloop.report.facts import other_rig
 from bondloop.report.plain_words import in_unit, in_words, kind_words
 from bondloop.report.policy import EXTENT
-from bondloop.report.reported_run import other_rig
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Part

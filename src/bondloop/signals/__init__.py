@@ -18,9 +18,7 @@ from bondloop.lazy_names import lazy_names
 __all__ = [
     "Chirp",
     "Constant",
-    "Derivative",
     "Earthquake",
-    "Envelope",
     "Flat",
     "Gamma",
     "HalfSine",
@@ -30,17 +28,13 @@ __all__ = [
     "Ramp",
     "Recorded",
     "Rise",
-    "Scaled",
-    "Shifted",
     "Signal",
     "Sine",
     "Step",
-    "Sum",
     "SumOfSines",
     "Sweep",
     "Table",
     "Trapezoid",
-    "signal_from",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

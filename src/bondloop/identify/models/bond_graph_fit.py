@@ -27,15 +27,16 @@ from bondloop.engine.ir import (
     substitute,
 )
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.identify.confidence import (
+from bondloop.identify.least_squares import (
     Estimate,
+    Minimum,
     ResidualTests,
     check_residuals,
     covariance,
     estimates,
     freedom,
+    minimise,
 )
-from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process.time_fit import checked_record
 from bondloop.identify.tolerances import MOST_SUBSTEPS, STARTS_OF_BOND_GRAPH, STEP_REACH
 from bondloop.integrate import RK4

@@ -2,13 +2,9 @@ from bondloop.identify.process.frequency_fit import fit_frequency as fit_frequen
 from bondloop.identify.process.matrix_fit import MatrixFit as MatrixFit
 from bondloop.identify.process.matrix_fit import fit_matrix as fit_matrix
 from bondloop.identify.process.process_fit import ProcessFit as ProcessFit
-from bondloop.identify.process.process_fit import information as information
+from bondloop.identify.process.process_fit import Structure as Structure
+from bondloop.identify.process.process_fit import structure as structure
 from bondloop.identify.process.ranking import AUTO as AUTO
 from bondloop.identify.process.ranking import Ranking as Ranking
-from bondloop.identify.process.ranking import rank as rank
 from bondloop.identify.process.ranking import rank_frequency as rank_frequency
 from bondloop.identify.process.ranking import rank_time as rank_time
-from bondloop.identify.process.structure_selection import Structure as Structure
-from bondloop.identify.process.structure_selection import structure as structure
-from bondloop.identify.process.time_fit import checked_record as checked_record
-from bondloop.identify.process.time_fit import fit_time as fit_time

@@ -12,8 +12,7 @@ from bondloop.display import telling
 from bondloop.engine.data import NOT_NEGATIVE, si_array
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.process.process_fit import ProcessFit, process_fit
-from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.process_fit import ProcessFit, Structure, process_fit, structure
 from bondloop.identify.tolerances import LINES_IN_TIME, STARTING_ROUNDS
 from bondloop.transfer import dot
 

@@ -12,12 +12,18 @@ from bondloop.display import as_text, brief, telling
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import minimise
-from bondloop.identify.matrix_responses import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.policy import POLICY
 from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit, response_derivatives
-from bondloop.identify.process.line_fit import RecordLines, last_above_noise, sampled, slowed
-from bondloop.identify.process.search import criterion, search
-from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.line_fit import (
+    RecordLines,
+    criterion,
+    last_above_noise,
+    sampled,
+    search,
+    slowed,
+)
+from bondloop.identify.process.process_fit import Structure, structure
+from bondloop.identify.spectra import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.tolerances import FASTEST_POLE, LINES_OF_MATRIX
 from bondloop.transfer import orthonormal, project_out
 

@@ -13,9 +13,8 @@ from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import BondloopError, InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit, longest_delay, response_bounds
-from bondloop.identify.process.process_fit import information
-from bondloop.identify.process.search import promising, search
-from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.line_fit import promising, search
+from bondloop.identify.process.process_fit import Structure, information, structure
 from bondloop.identify.process.time_fit import fit_record, record_to_fit
 from bondloop.identify.tolerances import MOST_POLES, ROUNDING, SAMPLES_CONTRASTED
 

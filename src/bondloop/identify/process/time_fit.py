@@ -19,13 +19,10 @@ import numpy as np
 from bondloop.display import telling
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError, SolveError
-from bondloop.identify.confidence import check_residuals
-from bondloop.identify.least_squares import Minimum, minimise
+from bondloop.identify.least_squares import Minimum, check_residuals, minimise
 from bondloop.identify.process.frequency_fit import lag, lines_of_record, rational_starts
-from bondloop.identify.process.line_fit import RecordLines, fit_lines
-from bondloop.identify.process.process_fit import ProcessFit, process_fit
-from bondloop.identify.process.search import grown
-from bondloop.identify.process.structure_selection import Structure, structure
+from bondloop.identify.process.line_fit import RecordLines, fit_lines, grown
+from bondloop.identify.process.process_fit import ProcessFit, Structure, process_fit, structure
 from bondloop.identify.tolerances import SAMPLES_COMPARED
 from bondloop.transfer import (
     HOLDS,

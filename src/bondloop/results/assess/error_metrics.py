@@ -1,4 +1,10 @@
-"""The measures of one actuator's run, as named values with units."""
+"""The measures of one actuator's run, as named values with units; and the energy at its interface.
+
+F is the force at the interface (of the specimen on the numerical half), positive so that F·v is the power
+that flows from the numerical half into the specimen. What leaves the numerical half is ∫F v_N dt, what
+arrives at the specimen is ∫F v_P dt; the difference comes from the actuator's supply. A lagging actuator on
+a spring gives more than it takes: negative damping.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +16,110 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.display import notebook, paragraph, table
+from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
-from bondloop.results.assess.delay_estimate import delay
-from bondloop.results.assess.energy import (
-    energy_error,
-    energy_error_of_motion,
-    normalised_energy_error,
-    normalised_energy_error_of_motion,
-)
-from bondloop.results.assess.frequency import frequency_evaluation_index
 from bondloop.results.assess.tolerances import LARGEST
 from bondloop.results.assess.tracking import (
+    delay,
+    frequency_evaluation_index,
     maximum_error,
     normalised_peak_error,
     normalised_rms_error,
     peak_amplitude_error,
+    ratio,
+    same_length,
     tracking_indicator,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from bondloop.results.records.record import Record
+
+
+def work(force: ArrayLike, displacement: ArrayLike) -> NDArray[np.float64]:
+    """Return ∫F dx [J] up to each sample, by the trapezoidal rule; over a closed loop, the loop's area.
+
+    Parameters
+    ----------
+    force, displacement
+        Samples in N and m.
+
+    Examples
+    --------
+    >>> angle = np.linspace(0, 2 * np.pi, 4001)
+    >>> round(float(work(3 * np.cos(angle), 2 * np.sin(angle))[-1]) / (np.pi * 3 * 2), 5)  # the ellipse π a b
+    1.0
+    """
+    f, x = same_length(force=force, displacement=displacement)
+    return np.concatenate(([0.0], np.cumsum(0.5 * (f[1:] + f[:-1]) * np.diff(x))))
+
+
+def energy_error(
+    force: ArrayLike,
+    numerical: ArrayLike,
+    physical: ArrayLike,
+    sample_period: float | str | None = None,
+) -> NDArray[np.float64]:
+    """Return E(t) = ∫F (v_P − v_N) dt = ∫F d(x_P − x_N) [J] up to each sample, by the trapezoidal rule.
+
+    Positive: the interface has put energy into the test (negative damping). It is the power form of the
+    synchronisation error ṽ of Gawthrop 2005, eq. (2).
+
+    Parameters
+    ----------
+    force
+        At the interface in N, positive as this module takes it.
+    numerical, physical
+        Displacements of the numerical half and of the specimen in m; with a sample period, velocities in m/s.
+    sample_period
+        Of velocities, in s, or text: ``"1 ms"``; None: these are displacements.
+
+    Examples
+    --------
+    >>> energy_error([2.0, 2.0, 2.0], [0.0, 0.5, 1.0], [0.0, 0.5, 1.5]).tolist()
+    [0.0, 0.0, 1.0]
+    >>> energy_error([2.0, 2.0, 2.0], [0.5, 0.5, 0.5], [1.0, 1.0, 1.0], 0.1).round(12).tolist()
+    [0.0, 0.1, 0.2]
+    """
+    f, n, p = same_length(force=force, numerical=numerical, physical=physical)
+    if sample_period is None:
+        return work(f, p - n)
+    return np.concatenate(([0.0], np.cumsum(_trapezoids(f * (p - n), sample_period))))
+
+
+def normalised_energy_error(
+    force: ArrayLike,
+    numerical: ArrayLike,
+    physical: ArrayLike,
+    sample_period: float | str | None = None,
+) -> float:
+    """Return the energy error over the energy exchanged, ∫abs(F v_N) dt or ∫abs(F dx_N), at the end.
+
+    NaN where nothing was exchanged. For a spring that is followed late by τ, at angular frequency ω, it is
+    (π/2) sin ωτ.
+
+    Parameters
+    ----------
+    force, numerical, physical, sample_period
+        As for `energy_error`.
+
+    Examples
+    --------
+    >>> normalised_energy_error([2.0, 2.0, 2.0], [0.0, 0.5, 1.0], [0.0, 0.5, 1.5])
+    0.5
+    >>> round(normalised_energy_error([2.0, 2.0], [0.8, 0.8], [1.0, 1.0], 0.1), 12)
+    0.25
+    """
+    error = float(energy_error(force, numerical, physical, sample_period)[-1])
+    f, n = same_length(force=force, numerical=numerical)
+    if sample_period is None:
+        return ratio(error, float(np.abs(0.5 * (f[1:] + f[:-1]) * np.diff(n)).sum()))
+    return ratio(error, float(np.sum(_trapezoids(np.abs(f * n), sample_period))))
+
+
+def _trapezoids(power: NDArray[np.float64], sample_period: float | str) -> NDArray[np.float64]:
+    return 0.5 * (power[1:] + power[:-1]) * POSITIVE.check(sample_period, "sample_period", "s")
 
 
 @dataclass(frozen=True)
@@ -198,8 +286,9 @@ def metrics(
         if motion is None:
             kind = record.meanings[desired].kind
             motion = "velocity" if kind == "flow" or (not kind and unit.endswith("/s")) else "displacement"
-        error, normalised = _energy(f[:count], x, y, period, motion)
-        values |= {"energy_error": error, "normalised_energy_error": normalised}
+        step = period if motion == "velocity" else None
+        values["energy_error"] = float(energy_error(f[:count], x, y, step)[-1])
+        values["normalised_energy_error"] = normalised_energy_error(f[:count], x, y, step)
         units["energy_error"] = "J"
     return Metrics(desired, actual, values, units, tuple(notes))
 
@@ -210,15 +299,6 @@ def _delay(x: NDArray[np.float64], y: NDArray[np.float64], period: float, notes:
     except InputError as error:
         notes.append(str(error))
         return float("nan")
-
-
-def _energy(
-    f: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], period: float, motion: str
-) -> tuple[float, float]:
-    """Return the energy error, and over the energy exchanged: ∫abs(F v_N) dt or ∫abs(F dx_N)."""
-    if motion == "velocity":
-        return float(energy_error(f, y, x, period)[-1]), normalised_energy_error(f, y, x, period)
-    return float(energy_error_of_motion(f, x, y)[-1]), normalised_energy_error_of_motion(f, x, y)
 
 
 def _squared(unit: str) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from bondloop.engine.data import number
 from bondloop.errors import InputError
-from bondloop.results.figures.axis_unit import labelled, quantity_of, scaled
 from bondloop.results.figures.histories import mark_end
 from bondloop.results.figures.layout import (
     ACTUAL,
@@ -19,16 +18,21 @@ from bondloop.results.figures.layout import (
     GREY,
     INK,
     STYLE,
+    drawable,
     dress,
+    envelope,
     finish,
     heading,
+    labelled,
     legend,
     note,
     page,
+    quantity_of,
     round_steps,
+    scaled,
+    trajectory,
 )
-from bondloop.results.figures.thinning import drawable, envelope, trajectory
-from bondloop.results.motions.response_spectra import ResponseSpectrum, checked_periods
+from bondloop.results.motions.ground_motion import ResponseSpectrum, checked_periods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +169,7 @@ def draw_loops(axes: Axes, record: Record, moved: str, force: str) -> None:
     moved, force
         Channels of the displacement and the force.
     """
-    from bondloop.results.assess.energy import work
+    from bondloop.results.assess.error_metrics import work
 
     x, f = drawable(record[moved]), drawable(record[force])
     (by_x, unit_x), (by_f, unit_f) = scaled(record.units[moved], [x]), scaled(record.units[force], [f])

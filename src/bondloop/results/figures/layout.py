@@ -1,4 +1,4 @@
-"""How bondloop's figures look: sizes, colours, axes, legends, saving.
+"""How bondloop's figures look: sizes, colours, axes and their units, legends, thinned curves, saving.
 
 All of it is set on the figure at hand; Matplotlib's global settings are neither read for looks nor changed.
 """
@@ -8,19 +8,22 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from bondloop.display import Figure, save
 from bondloop.errors import InputError
+from bondloop.results.assess.tolerances import LARGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,211 @@ class Style:
 
 STYLE = Style()
 """How all figures are sized."""
+
+_PREFIXABLE = re.compile(r"(m|N|Pa|W|J|V|A)(?![A-Za-z0-9^*²³])(.*)")
+_PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_METRES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def scaled(unit: str, signals: Iterable[NDArray[np.float64]]) -> tuple[float, str]:
+    """Return the factor and the unit in which the greatest value lies between about 1 and 1000.
+
+    A unit that cannot take a prefix stays as it is.
+
+    Examples
+    --------
+    >>> scaled("m", [np.array([0.012, -0.03])])
+    (1000.0, 'mm')
+    >>> scaled("N", [np.array([25_000.0])])
+    (0.001, 'kN')
+    >>> scaled("m/s^2", [np.array([3.0])])
+    (1.0, 'm/s²')
+    """
+    written = pretty(unit)
+    match = _PREFIXABLE.fullmatch(unit)
+    peak = max((_finite_peak(signal) for signal in signals), default=0.0)
+    if not match or peak == 0:
+        return 1.0, written
+    for size, prefix in _METRES if match[1] == "m" else _PREFIXES:
+        if peak >= 0.999 * size:
+            return float(f"{1 / size:.12g}"), prefix + written
+    return 1.0, written
+
+
+def pretty(unit: str) -> str:
+    """Return a unit with its powers raised.
+
+    Examples
+    --------
+    >>> pretty("m/s^2"), pretty("kg*m**2"), pretty("")
+    ('m/s²', 'kg·m²', '')
+    """
+    raised = re.sub(r"(?:\^|\*\*)(-?\d+)", lambda found: found[1].translate(_POWERS), unit)
+    return raised.replace("*", "·")
+
+
+def labelled(text: str, unit: str) -> str:
+    """Return an axis label with its unit in brackets.
+
+    Examples
+    --------
+    >>> labelled("velocity", "mm/s"), labelled("gain", "")
+    ('velocity [mm/s]', 'gain')
+    """
+    return f"{text} [{unit}]" if text and unit else text or (f"[{unit}]" if unit else "")
+
+
+def quantity_of(unit: str) -> str:
+    """Return what a unit measures, for an axis without a better name.
+
+    Examples
+    --------
+    >>> quantity_of("m"), quantity_of("m/s"), quantity_of("kg")
+    ('displacement', 'velocity', '')
+    """
+    return {
+        "m": "displacement", "m/s": "velocity", "m/s^2": "acceleration", "m/s²": "acceleration", "N": "force",
+        "rad": "rotation", "rad/s": "angular velocity", "N m": "moment", "N*m": "moment",
+        "J": "energy", "W": "power", "Pa": "pressure", "V": "voltage", "A": "current",
+    }.get(unit, "")  # fmt: skip
+
+
+def _finite_peak(signal: NDArray[np.float64]) -> float:
+    return float(np.abs(np.where(np.isfinite(signal), signal, 0.0)).max(initial=0.0))
+
+
+def envelope(
+    x: NDArray[np.float64], y: NDArray[np.float64], columns: int = STYLE.stretches
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return first, lowest, highest and last sample of each of `columns` stretches, in order.
+
+    Drawn as a line it covers the same dots as the whole signal, provided a stretch is no wider than a dot. A
+    stretch with NaN keeps one, so that a gap stays a gap.
+
+    References
+    ----------
+    Jugel, Jerzak, Hackenbroich and Markl (2014), M4: a visualization-oriented time series data aggregation.
+
+    Examples
+    --------
+    >>> x = np.arange(1e6)
+    >>> y = np.zeros(1_000_000)
+    >>> y[123_456] = 7.0
+    >>> thin_x, thin_y = envelope(x, y)
+    >>> thin_x.size <= 5 * 1501, float(thin_y.max()), float(thin_x[thin_y.argmax()])
+    (True, 7.0, 123456.0)
+    """
+    y = drawable(y)
+    if y.size <= 5 * columns:
+        return x, y
+    width = y.size // columns
+    whole = columns * width
+    rows = y[:whole].reshape(columns, width)
+    gap = np.isnan(rows)
+    offsets = np.stack(
+        [
+            np.zeros(columns, dtype=np.intp),
+            np.where(gap, np.inf, rows).argmin(axis=1),
+            np.where(gap, -np.inf, rows).argmax(axis=1),
+            gap.argmax(axis=1),  # the first gap; the first sample where there is none
+            np.full(columns, width - 1, dtype=np.intp),
+        ],
+        axis=1,
+    )
+    offsets.sort(axis=1)
+    kept = np.unique((offsets + width * np.arange(columns)[:, None]).ravel())
+    if whole < y.size:
+        tail_x, tail_y = envelope(x[whole:], y[whole:], columns)
+        return np.concatenate((x[kept], tail_x)), np.concatenate((y[kept], tail_y))
+    return x[kept], y[kept]
+
+
+def trajectory(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a path in the plane without the pieces that retrace earlier ones on a fine grid.
+
+    A steady oscillation runs over the same loop again and again; each piece is drawn once. Pieces left out
+    become gaps (NaN). Every cell
+    that the whole path visits is visited by what is returned, and its extremes are kept to the last digit.
+
+    Examples
+    --------
+    >>> angle = np.arange(200_000) * (2 * np.pi / 100)
+    >>> x, y = trajectory(np.sin(angle), np.cos(angle))
+    >>> x.size < 1000, round(float(np.nanmax(x)), 9)
+    (True, 1.0)
+    """
+    x, y = drawable(x), drawable(y)
+    if x.size <= STYLE.dense:
+        return x, y
+    sound = np.isfinite(x) & np.isfinite(y)
+    if not sound.any():
+        return x[:0], y[:0]
+    cell = np.where(sound, _cells(x, sound) * (STYLE.cells + 1) + _cells(y, sound), -1)
+    # Samples that stay in a cell add nothing; then each step between two cells is kept the first time.
+    extreme = np.zeros(x.size, dtype=bool)
+    for values in (x, y):
+        extreme[[np.where(sound, values, np.inf).argmin(), np.where(sound, values, -np.inf).argmax()]] = True
+    moved = np.concatenate(([True], cell[1:] != cell[:-1])) | extreme
+    x, y, cell, extreme = x[moved], y[moved], cell[moved], extreme[moved]
+    step = cell[:-1] * (STYLE.cells + 1) ** 2 + cell[1:]
+    new = np.zeros(step.size, dtype=bool)
+    new[np.unique(step, return_index=True)[1]] = True
+    new |= extreme[1:]
+    kept = np.concatenate((new, [False])) | np.concatenate(([True], new))
+    torn = np.flatnonzero(np.concatenate(([False], ~new)) & kept)  # a kept point whose step to it is left out
+    x, y = (np.insert(np.where(kept, values, np.nan), torn, np.nan) for values in (x, y))
+    dull = np.isnan(x)
+    keep = ~(dull & np.concatenate(([False], dull[:-1])))
+    return x[keep], y[keep]
+
+
+def ink(x: NDArray[np.float64], y: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    """Return the square from `low` to `high` as cells, True where the line through the samples passes.
+
+    For lines of a million samples that never retrace themselves: each cell is inked once, however often it is
+    crossed. Shape (cells, cells), the first row at the bottom; the line is three cells wide.
+
+    Examples
+    --------
+    >>> cells = ink(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.0, 1.0)
+    >>> int(cells[:, 300].sum()), bool(cells[300].all())
+    (3, True)
+    """
+    column, row = ((drawable(values) - low) * ((STYLE.cells - 1) / (high - low)) for values in (x, y))
+    across, up = np.diff(column), np.diff(row)
+    steps = np.ceil(np.maximum(np.abs(across), np.abs(up))) + 1
+    sound = np.flatnonzero(np.isfinite(steps))
+    order = sound[np.argsort(-steps[sound], kind="stable")]  # the longest pieces first
+    steps = steps[order]
+    column, row, across, up = column[order], row[order], across[order] / steps, up[order] / steps
+    cells = np.zeros((STYLE.cells + 2, STYLE.cells + 2), dtype=bool)
+    longest = int(steps[0]) if steps.size else 0
+    for step in range(longest + 1):
+        here = slice(0, int(np.searchsorted(-steps, -step, "right")))
+        at_row = np.rint(row[here] + step * up[here]).astype(np.intp)
+        at_column = np.rint(column[here] + step * across[here]).astype(np.intp)
+        cells[at_row + 1, at_column + 1] = True
+    wide = cells.copy()
+    for axis in (0, 1):
+        wide |= np.roll(wide, 1, axis) | np.roll(wide, -1, axis)
+    return wide[1:-1, 1:-1]
+
+
+def drawable(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values with NaN where they cannot be drawn: infinite, or so large that drawing overflows."""
+    wild = ~(np.abs(values) <= LARGEST)
+    return np.where(wild, np.nan, values) if wild.any() else values
+
+
+def _cells(values: NDArray[np.float64], sound: NDArray[np.bool_]) -> NDArray[np.int64]:
+    low, high = float(values[sound].min()), float(values[sound].max())
+    place = (np.where(sound, values, low) - low) * (STYLE.cells / (high - low) if high > low else 0.0)
+    return place.astype(np.int64)
+
+
 INK, GREY, RULE = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5F4B8B", "#000000")
 """Okabe and Ito's colours, told apart with every colour vision; without the yellow, too faint on paper."""

@@ -13,12 +13,11 @@ from bondloop.display import brief
 from bondloop.engine.data import number
 from bondloop.errors import InputError
 from bondloop.results.figures.earthquake import drift_profile, energies, hysteresis
-from bondloop.results.figures.force_diagrams import force_diagram
 from bondloop.results.figures.histories import Groups, gains, time_histories
 from bondloop.results.figures.layout import finish, heading, page
-from bondloop.results.figures.overview_figure import Pairs, checked, overview
+from bondloop.results.figures.overview_figure import Pairs, checked, overview, subspace
 from bondloop.results.figures.spectra import draw_spectrum
-from bondloop.results.figures.subspace_figure import subspace
+from bondloop.results.figures.structures import force_diagram
 from bondloop.structures import largest_forces
 
 if TYPE_CHECKING:

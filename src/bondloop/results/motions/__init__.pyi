@@ -1,9 +1,3 @@
 from bondloop.results.motions.accelerograms import read_at2 as read_at2
-from bondloop.results.motions.accelerograms import read_cosmos as read_cosmos
-from bondloop.results.motions.accelerograms import read_esm as read_esm
 from bondloop.results.motions.accelerograms import read_ground_motion as read_ground_motion
-from bondloop.results.motions.accelerograms import read_two_columns as read_two_columns
 from bondloop.results.motions.ground_motion import GroundMotion as GroundMotion
-from bondloop.results.motions.matlab import read_matlab_motion as read_matlab_motion
-from bondloop.results.motions.response_spectra import ResponseSpectrum as ResponseSpectrum
-from bondloop.results.motions.response_spectra import response_spectrum as response_spectrum

@@ -13,15 +13,17 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.readers import (
     NUMBER,
+    NoTimeError,
     fixed_numbers,
     fortran_number,
     free_numbers,
+    read_measurements,
     read_table,
     read_text,
     refuse,
+    sampling_of,
 )
 from bondloop.results.motions.ground_motion import GroundMotion
-from bondloop.results.motions.matlab import read_matlab_motion
 from bondloop.results.motions.units import (
     FACTORS,
     UNSAID,
@@ -34,6 +36,8 @@ from bondloop.results.motions.units import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.readers import Measurements
 
 
 FIRST = re.compile(r"\(\s*Format\s+v?\s*[\d.]+\s+with\s+(\d{1,3})\s+text\s+lines?\s*\)", re.IGNORECASE)
@@ -391,6 +395,89 @@ def _place(column: int | str, remarks: tuple[str, ...], count: int, where: str) 
     return column
 
 
+ACCELERATIONS = (
+    "a", "acc", "accel", "acceleration", "ground_acceleration", "ground", "ag", "ug", "xg", "ugdd", "xgdd",
+    "ddug", "ddxg",
+)  # fmt: skip
+"""Names of accelerations in MATLAB files, in small letters, whatever structure they stand in."""
+
+
+def read_matlab_motion(
+    path: str | os.PathLike[str], unit: str | None = None, *, time_unit: str | None = None
+) -> GroundMotion:
+    """Read a ground motion from a MATLAB file (5 or 7.3).
+
+    What is understood: a table of two columns (or two rows, as Simulink saves signals), time in s and
+    acceleration; a vector called ``t`` or ``time`` and one called ``a``, ``acc``, ``acceleration``, ``ag``
+    or the like, or the only other one of that length; or instead of the time a single number called ``dt``
+    or ``fs``. They may stand in a structure.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    unit
+        Of the acceleration; ``"g"`` means gravity here, not gram. Unless given, the text called ``unit`` or
+        ``units`` in the file, if there is one and it is of version 5; where nobody says it, it is refused.
+    time_unit
+        Of the times or the sample period; s unless given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy.io import savemat
+    >>> file = Path(tempfile.mkdtemp()) / "kobe.mat"
+    >>> savemat(file, {"dt": 0.02, "ag": [0.0, 1.5, -2.0]})
+    >>> motion = read_matlab_motion(file, unit="m/s^2")
+    >>> motion.sample_period, motion.peak
+    (0.02, 2.0)
+    """
+    found = read_measurements(path)
+    time, name = _time_and_acceleration(found, time_unit)
+    values, title = found.channels[name], re.sub(r"\.2$", "", name)
+    texts = {text for key, text in found.texts.items() if key.rpartition(".")[2].lower() in ("unit", "units")}
+    said = sorted(text.strip() for text in texts | {found.units[name]} if text.strip())
+    if unit is None and len(said) > 1:
+        raise InputError(f"{path}: it names {len(said)} units, {', '.join(said)[:80]}; say which with unit=")
+    if not np.isfinite(values).all():
+        raise InputError(f"{path}: its acceleration has values that are no finite numbers")
+    period = even_period(time, str(path)) if isinstance(time, np.ndarray) else time
+    if unit is None and not said:
+        raise InputError(
+            f"{path}: the unit of the acceleration '{title}' is not known: "
+            f"no text called 'unit' in it says it; {UNSAID}"
+        )
+    motion = GroundMotion(values * factor_of(unit or said[0]), period, title)
+    return plausible(motion, str(path), time_said=time_unit is not None)
+
+
+def _time_and_acceleration(
+    found: Measurements, time_unit: str | None
+) -> tuple[NDArray[np.float64] | float, str]:
+    """Return the times or the sample period in s, and the name of the acceleration."""
+    sizes = {name: values.size for name, values in found.channels.items()}
+    factor = seconds_in(time_unit or "s")
+    try:
+        sampling = sampling_of(found)
+    except NoTimeError:
+        if len(sizes) == 2 and all(re.search(r"\.[12]$", name) for name in sizes):  # a table of the two
+            first, second = sizes
+            return factor * found.channels[first], second
+    else:
+        time = sampling.name
+        others = [n for n in sizes if n != time and (time is None or sizes[n] == sizes[time])]
+        named = [n for n in others if n.rpartition(".")[2].lower() in ACCELERATIONS] or others
+        if len(named) == 1 and time is not None and sampling.stamps is not None:
+            return factor * found.channels[time] if time_unit else sampling.stamps, named[0]
+        if len(named) == 1 and sampling.rate is not None:
+            return factor * float(f"{1 / sampling.rate:.12g}"), named[0]
+    counts = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+    raise InputError(
+        f"{found.source}: expected one time ('t' or 'time') or sample period ('dt') and one acceleration "
+        f"('a', 'acc', 'ag' ...), or one table of the two columns; found {counts[:300] or 'no numbers'}"
+    )
+
+
 def read_ground_motion(
     path: str | os.PathLike[str],
     unit: str | None = None,
@@ -414,31 +501,27 @@ def read_ground_motion(
         Of the times in columns of text that do not say it themselves: ``"ms"``.
     """
     if Path(path).suffix.lower() == ".mat":
-        _refuse_option(path, "channel", channel)
+        _refuse_options(path, channel=channel)
         return read_matlab_motion(path, unit, time_unit=time_unit)
     lines = read_text(path, strict=False).splitlines()
     head = [line.upper() for line in lines[HEADER]]
     if any(FIRST.search(line) for line in lines[:200]):
-        _refuse_option(path, "unit", unit)
-        _refuse_option(path, "time_unit", time_unit)
+        _refuse_options(path, unit=unit, time_unit=time_unit)
         if isinstance(channel, str):
             raise InputError(f"{path}: channels of a COSMOS file have numbers; found channel={channel!r:.40}")
         return read_cosmos(path, channel)
     if Path(path).suffix.lower() == ".at2" or any("NPTS" in line and "DT" in line for line in head):
-        _refuse_option(path, "unit", unit)
-        _refuse_option(path, "time_unit", time_unit)
-        _refuse_option(path, "channel", channel)
+        _refuse_options(path, unit=unit, time_unit=time_unit, channel=channel)
         return read_at2(path)
     if any("SAMPLING_INTERVAL_S:" in line for line in lines[:200]):
-        _refuse_option(path, "unit", unit)
-        _refuse_option(path, "time_unit", time_unit)
-        _refuse_option(path, "channel", channel)
+        _refuse_options(path, unit=unit, time_unit=time_unit, channel=channel)
         return read_esm(path)
     return read_two_columns(path, unit, time_unit=time_unit, column=channel)
 
 
-def _refuse_option(path: str | os.PathLike[str], name: str, value: object) -> None:
-    if value is not None:
-        raise InputError(
-            f"{path}: a file of this kind says its {name} itself; leave out {name}={value!r:.40}"
-        )
+def _refuse_options(path: str | os.PathLike[str], **options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(
+                f"{path}: a file of this kind says its {name} itself; leave out {name}={value!r:.40}"
+            )

@@ -3,7 +3,7 @@ from bondloop.results.records.growing import GrowingRun as GrowingRun
 from bondloop.results.records.hdf5 import amend_run as amend_run
 from bondloop.results.records.hdf5 import read_cycles as read_cycles
 from bondloop.results.records.hdf5 import read_events as read_events
-from bondloop.results.records.isolated import read_log as read_log
+from bondloop.results.records.hdf5 import read_log as read_log
+from bondloop.results.records.hdf5 import replacing as replacing
 from bondloop.results.records.record import Record as Record
 from bondloop.results.records.record import read_run as read_run
-from bondloop.results.records.replacement import replacing as replacing

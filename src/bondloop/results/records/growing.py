@@ -16,9 +16,8 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.results.records.columns import EVENT_COLUMNS, describe_columns, fixed_texts
-from bondloop.results.records.hdf5 import FORMAT, SCHEMA
+from bondloop.results.records.hdf5 import FORMAT, SCHEMA, appearing
 from bondloop.results.records.policy import STORAGE
-from bondloop.results.records.replacement import appearing
 
 if TYPE_CHECKING:
     import h5py

@@ -27,6 +27,9 @@ MATLAB counts from 1 and turns the table on its side, with a row for each channe
 from __future__ import annotations
 
 import json
+import os
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,8 +37,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.containers import dataset_values, own_item, own_items, readable
+from bondloop.engine.ir import Meaning
 from bondloop.errors import InputError
-from bondloop.readers import refuse
+from bondloop.readers import ask, numbers_of, refuse
 from bondloop.results.records.columns import (
     EVENT_COLUMNS,
     Content,
@@ -46,16 +50,115 @@ from bondloop.results.records.columns import (
     text_of,
     write_columns,
 )
-from bondloop.results.records.replacement import replacing
+from bondloop.results.records.policy import STORAGE
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import h5py
     from numpy.typing import NDArray
 
     from bondloop.results.records.record import Record
+
+
+LoopLog = tuple[dict[str, "NDArray[np.float64]"], list[dict[str, Any]]]
+"""Durations of each cycle in s, ``wake`` and ``busy``; and the events, oldest first."""
+
+CLOCK = ("wake", "busy")
+
+
+def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = None) -> Content:
+    """Read a run file in another process.
+
+    Parameters
+    ----------
+    path
+        The file.
+    channels
+        Only these; all if not given.
+
+    Raises
+    ------
+    InputError
+        As for `read_content`, and where the other process crashed or took too long.
+    """
+    answer, body = ask(
+        "bondloop.results.records.hdf5:run_parts", _expected(path), ["h5py"], channels=channels
+    )
+    names, size = list(answer["units"]), int(answer["size"])
+    time, *columns = numbers_of(body, size * (len(names) + 1), Path(path)).reshape(len(names) + 1, size)
+    meanings = {n: Meaning.from_description(d) for n, d in answer["meanings"].items()}
+    values = dict(zip(names, columns, strict=True))
+    return Content(time, values, answer["units"], answer["description"], answer["attributes"], meanings)
+
+
+def run_parts(path: Path, channels: list[str] | None) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read a run file for another process.
+
+    Parameters
+    ----------
+    path
+        The file.
+    channels
+        Only these; all if not given.
+    """
+    content = read_content(path, channels)
+    return {
+        "size": content.time.size,
+        "units": dict(content.units),
+        "meanings": {name: meaning.describe() for name, meaning in content.meanings.items()},
+        "description": content.description,
+        "attributes": content.attributes,
+    }, [np.asarray(values, "<f8") for values in (content.time, *content.channels.values())]
+
+
+def read_log(path: str | os.PathLike[str]) -> LoopLog:
+    """Read the durations of a loop's cycles and its events in another process; empty where none are kept.
+
+    Parameters
+    ----------
+    path
+        A run file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or the other process crashed.
+    """
+    answer, body = ask("bondloop.results.records.hdf5:log_parts", _expected(path), ["h5py"])
+    table = numbers_of(body, len(CLOCK) * int(answer["size"]), Path(path))
+    return dict(zip(CLOCK, table.reshape(len(CLOCK), -1), strict=True)), list(answer["events"])
+
+
+def log_parts(path: Path) -> tuple[dict[str, object], list[NDArray[np.float64]]]:
+    """Read what a run file says of its loop for another process.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    try:
+        cycles = read_cycles(path)
+    except InputError:  # a rehearsal has none
+        cycles = {}
+    columns = [1e-9 * np.asarray(cycles.get(f"{word}_ns", []), dtype="<f8") for word in CLOCK]
+    events = read_events(path)
+    rows = min((len(column) for column in events.values()), default=0)
+    first = max(0, rows - STORAGE.events_read)
+    told = [{name: _plain(column[i]) for name, column in events.items()} for i in range(first, rows)]
+    return {"size": columns[0].size, "events": told}, columns
+
+
+def _expected(path: str | os.PathLike[str]) -> Path:
+    if not Path(path).is_file():
+        raise InputError(f"there is no run file {path}")
+    return Path(path)
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can say."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 FORMAT = "bondloop run"
@@ -267,3 +370,73 @@ def amend_run(path: str | os.PathLike[str], more: Mapping[str, object]) -> None:
         file["attributes"] = fixed_texts([json.dumps(attributes)])[0]
         if "status" in more:
             file.attrs["status"] = str(more["status"])
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a temporary file beside `path`, which takes its place when the block ends well.
+
+    If the block raises, the temporary file is removed and what stood at `path` stays as it was. The content
+    reaches the disk before the rename, so this holds for a power cut too. A symbolic link is followed, not
+    replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "run.csv") as temporary:
+    ...     _ = temporary.write_text("time [s]")
+    >>> [file.name for file in folder.iterdir()]
+    ['run.csv']
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {target.parent}; make it first")
+    if target.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        yield temporary
+        descriptor = os.open(temporary, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a temporary file that gets the name `path` when the block ends well; it may stay open.
+
+    Nothing is overwritten: if there is a file of that name already, that is an InputError. If the block
+    raises, or the process is killed in it, there is no file of that name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with appearing(folder / "run.h5") as temporary, temporary.open("w") as file:
+    ...     before = [file.suffix for file in folder.iterdir()]
+    >>> before, [file.name for file in folder.iterdir()]
+    (['.part'], ['run.h5'])
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.part")
+    exists = f"cannot write {path}: it exists already, and is not overwritten"
+    if target.exists():
+        raise InputError(exists)
+    try:
+        yield temporary
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            raise InputError(exists) from None
+        except OSError:  # a file system without second names
+            temporary.rename(target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,8 +1,12 @@
-"""How run files are laid out, and how much of a file is read at most."""
+"""How run files are laid out, how much of a file is read at most, and when a time is even."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+EVEN_TIME = 0.01
+"""How far, in sample periods, a time may stand from an even grid before a record has no one period. Times
+of a recorder jitter by some microseconds of a millisecond; a missing sample is off by a whole period."""
 
 
 @dataclass(frozen=True)

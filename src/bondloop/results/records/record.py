@@ -14,7 +14,7 @@ from bondloop.engine.data import ATOMS, instant, is_row
 from bondloop.engine.ir import Meaning, Role, channels_of
 from bondloop.errors import InputError, unknown_name
 from bondloop.readers import refuse
-from bondloop.results.records.tolerances import EVEN_TIME
+from bondloop.results.records.policy import EVEN_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,7 +243,7 @@ class Record:
         """
         if not isolated:
             return read_run(path, channels)
-        from bondloop.results.records.isolated import read_isolated
+        from bondloop.results.records.hdf5 import read_isolated
 
         return _record(path, read_isolated(path, channels))
 
@@ -255,7 +255,7 @@ class Record:
         path
             Where to write it, replacing what is there.
         """
-        from bondloop.results.records.csv_text import write_csv
+        from bondloop.results.records.export import write_csv
 
         write_csv(self, path)
 
@@ -269,7 +269,7 @@ class Record:
             The file, with commas, semicolons or tabs; an empty cell is NaN, a line with ``#`` or ``%`` a
             comment.
         """
-        from bondloop.results.records.csv_text import read_csv
+        from bondloop.results.records.export import read_csv
 
         return _record(path, read_csv(path))
 
