@@ -4,7 +4,7 @@
 
 from typing import Any
 
-import typer.main
+import click
 
 from bondloop.cli.main import app
 
@@ -17,7 +17,7 @@ Written from the program when the site is built; `bondloop VERB --help` says the
 
 def page() -> str:
     """Write the page."""
-    return "\n".join([HEAD, *_section(typer.main.get_command(app), ("bondloop",))])
+    return "\n".join([HEAD, *_section(app, ("bondloop",))])
 
 
 def _section(command: Any, path: tuple[str, ...]) -> list[str]:
@@ -27,8 +27,8 @@ def _section(command: Any, path: tuple[str, ...]) -> list[str]:
     rows = [row for row in map(_row, _parameters(command, context)) if row]
     if rows:
         lines += ["| | |", "|---|---|", *rows, ""]
-    for name, inner in getattr(command, "commands", {}).items():
-        lines += _section(inner, (*path, name))
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        lines += _section(command.get_command(context, name), (*path, name))
     return lines
 
 
@@ -42,7 +42,7 @@ def _parameters(command: Any, context: Any) -> list[Any]:
 
 def _row(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
-        name = parameter.make_metavar() if not parameter.metavar else parameter.metavar
+        name = parameter.make_metavar(click.Context(app)) if not parameter.metavar else parameter.metavar
     else:
         name = ", ".join([*parameter.opts, *parameter.secondary_opts])
     return f"| `{_text(name)}` | {_text(getattr(parameter, 'help', '') or '')} |"

@@ -34,7 +34,7 @@ def test_listing_the_papers_imports_none_of_them():
 
 
 def test_help_is_answered_without_anything_heavy():
-    statement = "from typer.testing import CliRunner; from bondloop.cli.main import app\n"
+    statement = "from click.testing import CliRunner; from bondloop.cli.main import app\n"
     statement += "assert CliRunner().invoke(app, ['--help']).exit_code == 0"
     assert loaded_by(statement) == set()
 

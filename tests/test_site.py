@@ -6,8 +6,8 @@ import inspect
 import re
 from pathlib import Path
 
+import click
 import pytest
-import typer.main
 
 import bondloop as bl
 from bondloop.cli.main import app
@@ -105,17 +105,19 @@ def test_names_in_the_list_lead_to_their_descriptions():
 
 def test_every_command_is_on_its_page_with_every_option():
     """Against the help that the program prints."""
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     page = script("commands").page()
     sections = dict(re.findall(r"(?ms)^## (bondloop[\w ]*)$(.*?)(?=^## |\Z)", page))
 
     def verbs(command, path=()):
         yield path
-        for name, inner in getattr(command, "commands", {}).items():
-            yield from verbs(inner, (*path, name))
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                yield from verbs(command.get_command(context, name), (*path, name))
 
-    for path in verbs(typer.main.get_command(app)):
+    for path in verbs(app):
         told = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "200"}).output
         options = set(re.findall(r"(?m)^\s+(?:-\w, )?(--[\w-]+)", told)) - {"--help"}
         section = sections[" ".join(["bondloop", *path])]

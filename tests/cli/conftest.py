@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from bondloop.cli.main import app
 

@@ -60,7 +60,7 @@ def test_elsewhere_real_time_is_said_to_need_linux(monkeypatch):
 
 @pytest.mark.parametrize(("begun", "wanted"), [("mr-", "mr-damper-building"), ("gaw", "gawthrop-three-mass")])
 def test_shells_complete_names_and_files(begun, wanted, tmp_path, monkeypatch):
-    from bondloop.cli.settings import completed
+    from bondloop.cli.options import completed
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tests").mkdir()

@@ -69,7 +69,7 @@ def test_ctrl_c_before_the_first_test_is_one_sentence(bondloop, tmp_path, monkey
 
 
 def test_without_pyarrow_it_says_what_to_install(bondloop, tmp_path, monkeypatch):
-    monkeypatch.setattr("bondloop.studies.campaign.has_parquet", lambda: False)
+    monkeypatch.setattr("bondloop.studies.sampled.has_parquet", lambda: False)
     result = bondloop(*WORDS, "--samples", 16, "--resume", "-o", tmp_path)
     assert result.exit_code == 1
     assert "--resume: Parquet needs pyarrow ('pip install pyarrow')" in result.stderr

@@ -1,11 +1,11 @@
 """The command as a whole: help, version, and how it fails."""
 
+import click
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import bondloop as bl
-from bondloop.cli.output import FailingInOneSentence
+from bondloop.cli.main import Verbs
 from bondloop.errors import CausalityError, LinesError
 
 VERBS = ["list", "equations", "draw"]
@@ -36,16 +36,12 @@ def test_an_unknown_verb_is_refused(bondloop):
     assert "equation" in answer.stderr
 
 
-def raising(error: Exception) -> typer.Typer:
-    app = typer.Typer(cls=FailingInOneSentence, rich_markup_mode=None)
+def raising(error: Exception) -> click.Group:
+    app = Verbs("bondloop")
 
     @app.command()
     def fail() -> None:
         raise error
-
-    @app.callback()
-    def top() -> None:
-        """Keep `fail` a verb."""
 
     return app
 

@@ -2,8 +2,8 @@
 
 import json
 
+from click.testing import CliRunner
 from fmpy import read_model_description
-from typer.testing import CliRunner
 
 from bondloop.cli.main import app
 

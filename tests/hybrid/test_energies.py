@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, bond

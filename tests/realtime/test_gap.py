@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from bondloop.cli.main import app
 from bondloop.cli.settings import find_test

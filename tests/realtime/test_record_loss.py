@@ -7,7 +7,7 @@ import signal
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from bondloop.cli.main import app
 from bondloop.cli.realtime import _tell_trouble

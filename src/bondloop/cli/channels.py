@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import COUNT, RATE, TIME, find_test
+from bondloop.cli.options import (
+    COUNT,
+    PATH,
+    RATE,
+    TIME,
+    driver_option,
+    include_option,
+    json_option,
+    library_option,
+)
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,34 +30,28 @@ if TYPE_CHECKING:
     from bondloop.realtime.channels import Bench, Channels
 
 
-channels = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="The laboratory's channels: check their file, show live values, set zeros, move one output slowly, "
-    "print a sheet.",
-)
+@click.group("channels", no_args_is_help=True)
+def channels() -> None:
+    """Check the file of the laboratory's channels, show values, set zeros, move an output, print a sheet."""
 
-File = Annotated[Path, typer.Argument(metavar="CHANNELS.toml", help="The channels file.")]
-Name = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of a channel.")]
-Test = Annotated[
-    str | None, typer.Option("--test", help="A test whose signals must have channels that fit: name or file.")
-]
-Link = Annotated[str | None, typer.Option("--link", help="Where the channels are, if not as the file says.")]
-Rate = Annotated[float, typer.Option("--rate", parser=RATE, help="Samples a second.")]
-Driver = Annotated[
-    list[Path] | None, typer.Option("--driver", help="C file of a driver of your own; repeatable.")
-]
-Library = Annotated[
-    list[str] | None, typer.Option("--library", help="Library that a driver needs: name or file; repeatable.")
-]
-Include = Annotated[
-    list[Path] | None, typer.Option("--include", help="Folder of headers that a driver needs; repeatable.")
-]
-Operator = Annotated[str | None, typer.Option("--operator", help="Who sets it; your user name if left out.")]
+
+file_argument = click.argument("file", type=PATH, metavar="CHANNELS.toml", help="The channels file.")
+name_argument = click.argument("name", metavar="CHANNEL", help="Name of a channel.")
+test_option = click.option("--test", help="A test whose signals must have channels that fit: name or file.")
+link_option = click.option("--link", help="Where the channels are, if not as the file says.")
+rate_option = click.option("--rate", type=RATE, default=100.0, help="Samples a second.")
+operator_option = click.option("--operator", help="Who sets it; your user name if left out.")
 
 
 @channels.command("check")
-def check(file: File, test: Test = None, as_json: AsJson = False) -> None:
+@file_argument
+@test_option
+@json_option
+def check(
+    file: Path,
+    test: str | None,
+    as_json: bool,
+) -> None:
     """Read a channels file, and compare it with a test; all faults at once, by line."""
     lab = _read(file, test)
     if as_json:
@@ -60,11 +64,11 @@ def check(file: File, test: Test = None, as_json: AsJson = False) -> None:
 
 
 @channels.command("sheet")
+@file_argument
+@click.option("--out", "-o", type=PATH, help="Write it into this file: .html with figures, or text.")
 def sheet(
-    file: File,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write it into this file: .html with figures, or text.")
-    ] = None,
+    file: Path,
+    out: Path | None,
 ) -> None:
     """Print a sheet of the channels: calibrations, ranges, zeros and who set them."""
     from bondloop.realtime.channels import sheet_html, sheet_text
@@ -78,22 +82,29 @@ def sheet(
 
 
 @channels.command("show")
+@file_argument
+@test_option
+@link_option
+@click.option("--seconds", type=TIME, help="How long; until Ctrl-C if left out.")
+@rate_option
+@driver_option
+@library_option
+@include_option
+@json_option
 def show(  # noqa: PLR0913, PLR0917 - an argument an option
-    file: File,
-    test: Test = None,
-    link: Link = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", parser=TIME, help="How long; until Ctrl-C if left out.")
-    ] = None,
-    rate: Rate = 100.0,
-    driver: Driver = None,
-    library: Library = None,
-    include: Include = None,
-    as_json: AsJson = False,
+    file: Path,
+    test: str | None,
+    link: str | None,
+    seconds: float | None,
+    rate: float,
+    drivers: tuple[Path, ...],
+    libraries: tuple[str, ...],
+    includes: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Show what is read, in the channels' units, until Ctrl-C; nothing is commanded."""
     lab = _read(file, test)
-    bench = _bench(lab, link, rate, driver, library, include)
+    bench = _bench(lab, link, rate, drivers, libraries, includes)
     newest: dict[str, float] = {}
     line = _line(lab, newest, quiet=as_json)
     status = bench.watch(line, seconds)
@@ -105,25 +116,31 @@ def show(  # noqa: PLR0913, PLR0917 - an argument an option
 
 
 @channels.command("zero")
+@file_argument
+@name_argument
+@click.option("--to", help="What it shall show now, such as '2 mm'; 0 if left out.")
+@click.option("--samples", type=COUNT, default=200, help="Samples of which the mean is taken.")
+@operator_option
+@click.option("--undo", is_flag=True, help="Take back the last one instead; nothing is read.")
+@link_option
+@rate_option
+@driver_option
+@library_option
+@include_option
+@json_option
 def zero(  # noqa: PLR0913, PLR0917 - an argument an option
-    file: File,
-    name: Name,
-    to: Annotated[
-        str | None, typer.Option("--to", help="What it shall show now, such as '2 mm'; 0 if left out.")
-    ] = None,
-    samples: Annotated[
-        int, typer.Option("--samples", parser=COUNT, help="Samples of which the mean is taken.")
-    ] = 200,
-    operator: Operator = None,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take back the last one instead; nothing is read.")
-    ] = False,
-    link: Link = None,
-    rate: Rate = 100.0,
-    driver: Driver = None,
-    library: Library = None,
-    include: Include = None,
-    as_json: AsJson = False,
+    file: Path,
+    name: str,
+    to: str | None,
+    samples: int,
+    operator: str | None,
+    undo: bool,
+    link: str | None,
+    rate: float,
+    drivers: tuple[Path, ...],
+    libraries: tuple[str, ...],
+    includes: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Set an input's zero, by what it shows now; the file keeps the old one, the time and the operator."""
     from bondloop.files import set_zero, undo_zero, zero_in_unit
@@ -136,7 +153,7 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
         lab = _read(file)
         unit = lab[name].unit
         wanted = 0.0 if to is None else _in_si(to, unit)
-        reading = _bench(lab, link, rate, driver, library, include).read(name, samples)
+        reading = _bench(lab, link, rate, drivers, libraries, includes).read(name, samples)
         one = quantity(f"1 {unit}") if unit else 1.0
         after = zero_in_unit(lab, name) + (reading.mean - wanted) / one
         note, deviation = set_zero(file, name, float(f"{after:.9g}"), who), reading.deviation / one
@@ -150,18 +167,29 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
 
 
 @channels.command("exercise")
+@file_argument
+@name_argument
+@click.option("--to", required=True, help="Where to, such as '5 mm': within the limits of the file.")
+@click.option("--hold", type=TIME, default=1.0, help="Seconds to stay there.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@link_option
+@rate_option
+@driver_option
+@library_option
+@include_option
+@json_option
 def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
-    file: File,
-    name: Name,
-    to: Annotated[str, typer.Option("--to", help="Where to, such as '5 mm': within the limits of the file.")],
-    hold: Annotated[float, typer.Option("--hold", parser=TIME, help="Seconds to stay there.")] = 1.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    link: Link = None,
-    rate: Rate = 100.0,
-    driver: Driver = None,
-    library: Library = None,
-    include: Include = None,
-    as_json: AsJson = False,
+    file: Path,
+    name: str,
+    to: str,
+    hold: float,
+    yes: bool,
+    link: str | None,
+    rate: float,
+    drivers: tuple[Path, ...],
+    libraries: tuple[str, ...],
+    includes: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Move one output slowly there and back, along raised cosines; Ctrl-C leads it to rest.
 
@@ -173,7 +201,7 @@ def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
     lab = _read(file)
     channel = lab[name]
     stroke = stroke_of(channel, _in_si(to, channel.unit), hold)
-    bench = _bench(lab, link, rate, driver, library, include)
+    bench = _bench(lab, link, rate, drivers, libraries, includes)
     begin = f"from where {channel.feedback} shows it" if channel.feedback else "taken to be at rest now"
     words = (
         f"{name} at channel {channel.channel} of {bench.url}: {begin}, to "
@@ -182,7 +210,7 @@ def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
     )
     if not yes:
         print(words, file=sys.stderr)
-        if not sys.stdin.isatty() or not typer.confirm("Is nobody near it, and the emergency stop at hand?"):
+        if not sys.stdin.isatty() or not click.confirm("Is nobody near it, and the emergency stop at hand?"):
             raise InputError("nothing was moved; answer yes at the terminal, or give --yes")
     newest: dict[str, float] = {}
     line = _line(lab, newest, quiet=as_json)
@@ -226,15 +254,15 @@ def _bench(
     lab: Channels,
     link: str | None,
     rate: float,
-    drivers: list[Path] | None,
-    libraries: list[str] | None,
-    includes: list[Path] | None,
+    drivers: Sequence[Path],
+    libraries: Sequence[str],
+    includes: Sequence[Path],
 ) -> Bench:
     from bondloop.realtime.channels import Bench
 
     if not 1.0 <= rate <= 1e5:
         raise InputError(f"expected a rate from 1 to 100,000 samples a second; found {rate:g}")
-    return Bench(lab, link or "", rate, drivers or [], libraries or [], includes or [])
+    return Bench(lab, link or "", rate, drivers, libraries, includes)
 
 
 def _line(lab: Channels, newest: dict[str, float], *, quiet: bool) -> Callable[[Measured], None]:
@@ -265,4 +293,4 @@ def _end(status: Status, *, quiet: bool) -> None:
     if status.cause:
         if not quiet:
             print(f"stopped: {told(status)}")
-        raise typer.Exit(1)
+        raise SystemExit(1)

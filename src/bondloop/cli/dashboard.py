@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import TIME, WHOLE, Setting, TestSource, find_test, own_length, plain, short_name
+from bondloop.cli.options import PATH, WHOLE, json_option, plain, seconds_option, set_option, test_argument
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test, own_length, short_name
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
@@ -18,44 +20,43 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
 
+@click.command("play")
+@test_argument
+@click.option("--out", "-o", type=PATH, help="The page to write; NAME.html if left out.")
+@seconds_option
+@set_option
+@click.option(
+    "--slider",
+    multiple=True,
+    help="A parameter that the reader may move: PATH, or PATH=LEAST:MOST. May be repeated.",
+)
+@click.option(
+    "--variant",
+    multiple=True,
+    help="The test once more with other settings: 'direct: controller=direct'. May be repeated.",
+)
+@json_option
 def play(
-    source: TestSource,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The page to write; NAME.html if left out.")
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
-    ] = None,
-    settings: Setting = None,
-    slider: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--slider",
-            help="A parameter that the reader may move: PATH, or PATH=LEAST:MOST. May be repeated.",
-        ),
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--variant",
-            help="The test once more with other settings: 'direct: controller=direct'. May be repeated.",
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    source: str,
+    out: Path | None,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    slider: tuple[str, ...],
+    variant: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Write one self-contained page in which the very tick runs in the browser, with sliders."""
     from bondloop.report import write_play
 
     path = out or Path(f"{short_name(source)}.html")
-    first, module = find_test(source, settings or [])
+    first, module = find_test(source, settings)
     length = own_length(first, module, seconds)
     tests: dict[str, HybridTest] = {"as it is": _hybrid(first, source)}
-    for text in variant or []:
+    for text in variant:
         name, own = variant_of(text)
-        tests[name] = _hybrid(find_test(source, [*(settings or []), *own])[0], source)
+        tests[name] = _hybrid(find_test(source, [*(settings), *own])[0], source)
     with at_work("compiling for the browser", as_json):
-        write_play(tests, path, seconds=length, sliders=dict(slider_of(s) for s in slider or []))
+        write_play(tests, path, seconds=length, sliders=dict(slider_of(s) for s in slider))
     if as_json:
         print_json({"test": short_name(source), "file": str(path)})
     else:
@@ -101,58 +102,55 @@ def slider_of(text: str) -> tuple[str, tuple[float, float] | None]:
     return path.strip(), (least, most)
 
 
+@click.command("dashboard")
+@click.argument(
+    "source",
+    required=False,
+    metavar="[NAME|FILE.py|FILE.toml]",
+    help="The test to prepare and to rehearse from the page; left out: only watch and replay.",
+)
+@click.option("--run", type=PATH, help="A run file to replay.")
+@click.option("--segment", default="", help="The loop to attach to, as `bondloop realtime` prints it.")
+@click.option("--port", type=WHOLE, default=8750, help="Where to listen; 0: any free port.")
+@click.option("--stop-port", type=WHOLE, help="Where the page's stop listens; --port plus one if left out.")
+@click.option(
+    "--host", default="127.0.0.1", help="Address to listen at; beyond this machine only with a token."
+)
+@click.option("--token", default="", help="Demanded from every browser; others on this machine can see it.")
+@click.option("--token-file", type=PATH, help="File with the token, which only you can read.")
+@click.option("--tls-cert", type=PATH, help="Certificate, as PEM.")
+@click.option("--tls-key", type=PATH, help="Its key, as PEM.")
+@click.option(
+    "--no-operator",
+    default="30,nothing",
+    metavar="SECONDS,retreat|nothing",
+    help="What happens when no operator is there for so long while the rig moves.",
+)
+@click.option(
+    "--runs", type=PATH, default=Path("out"), help="Folder of the run files: to replay, and for rehearsals."
+)
+@click.option(
+    "--rehearsal",
+    default="",
+    metavar="WORDS",
+    help="Further words of `bondloop realtime` for rehearsals: '--priority 80 --cpu 3'.",
+)
+@set_option
 def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME|FILE.py|FILE.toml]",
-            help="The test to prepare and to rehearse from the page; left out: only watch and replay.",
-        ),
-    ] = None,
-    run: Annotated[Path | None, typer.Option("--run", help="A run file to replay.")] = None,
-    segment: Annotated[
-        str, typer.Option("--segment", help="The loop to attach to, as `bondloop realtime` prints it.")
-    ] = "",
-    port: Annotated[
-        int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any free port.")
-    ] = 8750,
-    stop_port: Annotated[
-        int | None,
-        typer.Option(
-            "--stop-port", parser=WHOLE, help="Where the page's stop listens; --port plus one if left out."
-        ),
-    ] = None,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen at; beyond this machine only with a token.")
-    ] = "127.0.0.1",
-    token: Annotated[
-        str, typer.Option("--token", help="Demanded from every browser; others on this machine can see it.")
-    ] = "",
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="File with the token, which only you can read.")
-    ] = None,
-    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate, as PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Its key, as PEM.")] = None,
-    no_operator: Annotated[
-        str,
-        typer.Option(
-            "--no-operator",
-            metavar="SECONDS,retreat|nothing",
-            help="What happens when no operator is there for so long while the rig moves.",
-        ),
-    ] = "30,nothing",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder of the run files: to replay, and for rehearsals.")
-    ] = Path("out"),
-    rehearsal: Annotated[
-        str,
-        typer.Option(
-            "--rehearsal",
-            metavar="WORDS",
-            help="Further words of `bondloop realtime` for rehearsals: '--priority 80 --cpu 3'.",
-        ),
-    ] = "",
-    settings: Setting = None,
+    source: str | None,
+    run: Path | None,
+    segment: str,
+    port: int,
+    stop_port: int | None,
+    host: str,
+    token: str,
+    token_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    no_operator: str,
+    runs: Path,
+    rehearsal: str,
+    settings: tuple[str, ...],
 ) -> None:
     """Serve the operator's page: watch and steer a running test in the browser, rehearse, replay, prepare.
 
@@ -174,7 +172,7 @@ def dashboard(  # noqa: PLR0913, PLR0917 - an argument an option
             certificate=tls_cert,
             key=tls_key,
             segment=segment,
-            subject=None if source is None else _subject(source, settings or [], rehearsal),
+            subject=None if source is None else _subject(source, settings, rehearsal),
             runs=runs,
             run=run,
             absence=Absence.parsed(no_operator),
@@ -189,7 +187,7 @@ def _read_token(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
-def _subject(source: str, settings: list[str], rehearsal: str) -> Subject:
+def _subject(source: str, settings: Sequence[str], rehearsal: str) -> Subject:
     from bondloop.dashboard import Subject
 
     test, module = find_test(source, settings)

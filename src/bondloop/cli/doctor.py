@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
 import bondloop
-from bondloop.cli.output import AsJson, print_json
+from bondloop.cli.options import json_option
+from bondloop.cli.output import print_json
 from bondloop.display import at_work
 from bondloop.errors import BondloopError
 
@@ -208,11 +209,14 @@ def _extra(name: str, packages: tuple[str, ...], why: str) -> Answer:
 MARKS = {"good": "ok   ", "care": "care ", "missing": "-    ", "bad": "BAD  "}
 
 
+@click.command("doctor")
+@json_option
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 also where something is only not as good as can be."
+)
 def doctor(
-    as_json: AsJson = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 also where something is only not as good as can be.")
-    ] = False,
+    as_json: bool,
+    strict: bool,
 ) -> None:
     """Say what works on this machine: compiler, real time, graphics processor, optional packages.
 
@@ -226,7 +230,7 @@ def doctor(
         print(_text(found))
     worst = {a.state for a in found}
     if "bad" in worst or (strict and "care" in worst):
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _text(found: list[Answer]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import RATE, TIME
+from bondloop.cli.options import PATH, RATE, TIME, json_option
+from bondloop.cli.output import print_json
 from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:
@@ -18,54 +19,51 @@ if TYPE_CHECKING:
     from bondloop.identify.process import MatrixFit, ProcessFit, Ranking
 
 
-def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Measured data: text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet.", metavar="FILE"
-        ),
-    ],
-    command: Annotated[
-        list[str] | None,
-        typer.Option("--input", "-u", help="The channel of the command; repeat it for a matrix of models."),
-    ] = None,
-    output: Annotated[
-        list[str] | None,
-        typer.Option("--output", "-y", help="The channel of the measured motion; repeat it for a matrix."),
-    ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", help='G1, G2, G1D, G2D, "3 poles, 1 zero, delay", or auto.')
-    ] = "auto",
-    start: Annotated[
-        str, typer.Option("--start", help="free: the record begins anyhow; rest: everything was zero before.")
-    ] = "free",
-    hold: Annotated[
-        str, typer.Option("--hold", help="The input between samples: zero (held) or first (straight).")
-    ] = "zero",
-    max_delay: Annotated[
-        float | None, typer.Option("--max-delay", parser=TIME, help="Longest delay to look for, in seconds.")
-    ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", parser=RATE, help="Samples a second, for a file without time stamps."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for model file and figure; out/NAME if left out."),
-    ] = None,
-    figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw Bode plot, time overlay and residuals.")
-    ] = True,
-    common_poles: Annotated[
-        bool, typer.Option("--common-poles", help="Of a matrix: the entries of a column share their poles.")
-    ] = False,
-    drift: Annotated[
-        Path | None,
-        typer.Option(
-            "--drift", help="Fit nothing; say whether this model file still holds.", metavar="MODEL"
-        ),
-    ] = None,
-    as_json: AsJson = False,
+@click.command("identify")
+@click.argument(
+    "file",
+    type=PATH,
+    metavar="FILE",
+    help="Measured data: text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet.",
+)
+@click.option(
+    "--input",
+    "-u",
+    "command",
+    multiple=True,
+    help="The channel of the command; repeat it for a matrix of models.",
+)
+@click.option(
+    "--output", "-y", multiple=True, help="The channel of the measured motion; repeat it for a matrix."
+)
+@click.option("--model", "-m", default="auto", help='G1, G2, G1D, G2D, "3 poles, 1 zero, delay", or auto.')
+@click.option(
+    "--start", default="free", help="free: the record begins anyhow; rest: everything was zero before."
+)
+@click.option("--hold", default="zero", help="The input between samples: zero (held) or first (straight).")
+@click.option("--max-delay", type=TIME, help="Longest delay to look for, in seconds.")
+@click.option("--rate", type=RATE, help="Samples a second, for a file without time stamps.")
+@click.option("--out", "-o", type=PATH, help="Folder for model file and figure; out/NAME if left out.")
+@click.option("--figures/--no-figures", default=True, help="Draw Bode plot, time overlay and residuals.")
+@click.option("--common-poles", is_flag=True, help="Of a matrix: the entries of a column share their poles.")
+@click.option(
+    "--drift", type=PATH, metavar="MODEL", help="Fit nothing; say whether this model file still holds."
+)
+@json_option
+def identify(  # noqa: PLR0913, PLR0917 - an argument an option
+    file: Path,
+    command: tuple[str, ...],
+    output: tuple[str, ...],
+    model: str,
+    start: str,
+    hold: str,
+    max_delay: float | None,
+    rate: float | None,
+    out: Path | None,
+    figures: bool,
+    common_poles: bool,
+    drift: Path | None,
+    as_json: bool,
 ) -> None:
     """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
     from bondloop.identify import read_data
@@ -119,7 +117,7 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         print(f"bondloop: warning: {sentence}", file=sys.stderr)
 
 
-def _unnamed(data: Data, command: list[str] | None, output: list[str] | None) -> InputError:
+def _unnamed(data: Data, command: Sequence[str], output: Sequence[str]) -> InputError:
     """Return the error for channels that were not named, with those that the file has."""
     from bondloop.errors import InputError
 
@@ -129,7 +127,7 @@ def _unnamed(data: Data, command: list[str] | None, output: list[str] | None) ->
     return InputError(f"{data.source}: name {missing}, among its channels {known}")
 
 
-def _single(names: list[str], role: str) -> str:
+def _single(names: Sequence[str], role: str) -> str:
     from bondloop.errors import InputError
 
     if len(names) != 1:
@@ -194,8 +192,8 @@ def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> Path:
 
 def matrix_of(
     data: Data,
-    inputs: list[str],
-    outputs: list[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
     model: str,
     common_poles: bool,
     hold: str,
@@ -216,7 +214,7 @@ def matrix_of(
 
 
 def tell_matrix(
-    fit: MatrixFit, inputs: list[str], outputs: list[str], folder: Path, figures: bool, as_json: bool
+    fit: MatrixFit, inputs: Sequence[str], outputs: Sequence[str], folder: Path, figures: bool, as_json: bool
 ) -> None:
     """Write a model file for every entry, and a figure; print what was found."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,67 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import errno
+import sys
+from importlib import import_module
+from typing import Any
 
-import typer
+import click
 
 from bondloop import __version__
-from bondloop.cli import channels, dashboard, doctor, export, identify, realtime, run, show, stop, study, tune
-from bondloop.cli import dashboard as play
-from bondloop.cli import models as draw
-from bondloop.cli import models as equations
-from bondloop.cli import models as listing
-from bondloop.cli import realtime as rig
-from bondloop.cli import realtime as serve
-from bondloop.cli import run as check
-from bondloop.cli import show as report
-from bondloop.cli import tune as benchmark
-from bondloop.cli.output import FailingInOneSentence
+from bondloop.cli.output import take_all_letters
+from bondloop.errors import BondloopError, LinesError
 
-# Without Rich: importing it would double the time in which --help answers.
-app = typer.Typer(
-    name="bondloop",
-    cls=FailingInOneSentence,
+VERBS = {
+    "doctor": "doctor", "list": "models", "equations": "models", "draw": "models", "run": "run",
+    "check": "run", "study": "study", "benchmark": "tune", "tune": "tune", "schema": "models",
+    "identify": "identify", "show": "show", "realtime": "realtime", "rig": "realtime", "stop": "stop",
+    "dashboard": "dashboard", "play": "dashboard", "serve": "realtime", "report": "show",
+    "channels": "channels", "export": "export",
+}  # fmt: skip
+"""Each verb with the module that has it, which is imported when the verb is called or helped with."""
+
+
+class Verbs(click.Group):
+    """The verbs together, with the errors meant for the user turned into sentences.
+
+    A `BondloopError`, or a file that cannot be read or written, is the user's business; so is a full disk.
+    Any other exception is a fault in bondloop and keeps its traceback.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it
+        """Return the names of all verbs."""
+        return [*self.commands, *VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb, imported now; None where there is none of this name."""
+        if cmd_name not in VERBS:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"bondloop.cli.{VERBS[cmd_name]}")
+        commands = (x for x in vars(module).values() if isinstance(x, click.Command))
+        return next(command for command in commands if command.name == cmd_name)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command, on any console."""
+        take_all_letters()
+        return super().main(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb that `ctx` holds."""
+        try:
+            return super().invoke(ctx)
+        except LinesError as error:
+            sentence = str(error)
+        except BondloopError as error:
+            sentence = " ".join(str(error).split())
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # of a write, which knows no name
+            if error.filename is None and not full:
+                raise
+            sentence = f"{error.filename or 'a file cannot be written'}: {error.strerror}"
+        print(f"bondloop: {sentence}", file=sys.stderr)
+        raise SystemExit(1)
+
+
+@click.group(
+    "bondloop",
+    cls=Verbs,
     no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
-app.command("doctor")(doctor.doctor)
-app.command("list")(listing.list_entries)
-app.command("equations")(equations.equations)
-app.command("draw")(draw.draw)
-app.command("run")(run.run)
-app.command("check")(check.check)
-app.command("study")(study.study)
-app.command("benchmark")(benchmark.benchmark)
-app.command("tune")(tune.tune)
-app.command("schema")(listing.schema)
-app.command("identify")(identify.identify)
-app.command("show")(show.show)
-app.command("realtime")(realtime.realtime)
-app.command("rig")(rig.rig)
-app.command("stop")(stop.stop)
-app.command("dashboard")(dashboard.dashboard)
-app.command("play")(play.play)
-app.command("serve")(serve.serve)
-app.command("report")(report.report)
-app.add_typer(channels.channels, name="channels")
-app.add_typer(export.export, name="export")
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        print(f"bondloop {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def bondloop(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
-    ] = False,
-) -> None:
+@click.version_option(__version__, message="bondloop %(version)s", help="Print the version and stop.")
+def app() -> None:
     """Design, rehearse and run real-time hybrid tests, from one model in Python."""
-    del version  # its callback has done the work

@@ -5,40 +5,36 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from bondloop import papers
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import Source, find_model, short_name
+from bondloop.cli.options import PATH, json_option, model_argument
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_model, short_name
 from bondloop.errors import InputError
 
 SUFFIXES = (".svg", ".png")
 
 
+@click.command("draw")
+@model_argument
+@click.option(
+    "--out", "-o", type=PATH, help="The file to write, .svg or .png; the model's name with .svg if left out."
+)
+@click.option(
+    "--fold/--no-fold", default=None, help="Draw sub-models as boxes; by default those of a large model."
+)
+@click.option("--unfold", multiple=True, help="The path of a sub-model to show from inside.")
+@click.option("--loops", help="The path of a device: draw its loops of force over displacement instead.")
+@json_option
 def draw(
-    source: Source,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="The file to write, .svg or .png; the model's name with .svg if left out."
-        ),
-    ] = None,
-    fold: Annotated[
-        bool | None,
-        typer.Option("--fold/--no-fold", help="Draw sub-models as boxes; by default those of a large model."),
-    ] = None,
-    unfold: Annotated[
-        list[str] | None, typer.Option("--unfold", help="The path of a sub-model to show from inside.")
-    ] = None,
-    loops: Annotated[
-        str | None,
-        typer.Option(
-            "--loops", help="The path of a device: draw its loops of force over displacement instead."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    source: str,
+    out: Path | None,
+    fold: bool | None,
+    unfold: tuple[str, ...],
+    loops: str | None,
+    as_json: bool,
 ) -> None:
     """Draw a model's bond graph to a file, or the loops of a device in it."""
     path = out or Path(f"{loops or short_name(source)}.svg")
@@ -59,13 +55,16 @@ def draw(
         print(f"wrote {path}")
 
 
+@click.command("equations")
+@model_argument
+@click.option("--latex", is_flag=True, help="Write the equations as LaTeX.")
+@click.option("--causal", is_flag=True, help="Show every assignment in causal order, not only the states.")
+@json_option
 def equations(
-    source: Source,
-    latex: Annotated[bool, typer.Option("--latex", help="Write the equations as LaTeX.")] = False,
-    causal: Annotated[
-        bool, typer.Option("--causal", help="Show every assignment in causal order, not only the states.")
-    ] = False,
-    as_json: AsJson = False,
+    source: str,
+    latex: bool,
+    causal: bool,
+    as_json: bool,
 ) -> None:
     """Derive and print a model's equations.
 
@@ -93,7 +92,11 @@ def equations(
         print(f"note: {note}", file=sys.stderr)
 
 
-def list_entries(as_json: AsJson = False) -> None:
+@click.command("list")
+@json_option
+def list_entries(
+    as_json: bool,
+) -> None:
     """List the papers' models and tests, ready to use by name."""
     found = papers.entries()
     if as_json:
@@ -105,9 +108,12 @@ def list_entries(as_json: AsJson = False) -> None:
         print(f"{entry.name:<{width}}  {entry.kind:<{kinds}}  {entry.summary}")
 
 
+@click.command("schema")
+@click.option("--out", "-o", type=PATH, help="Write it into this file.")
+@click.option("--channels", is_flag=True, help="That of channels files instead.")
 def schema(
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it into this file.")] = None,
-    channels: Annotated[bool, typer.Option("--channels", help="That of channels files instead.")] = False,
+    out: Path | None,
+    channels: bool,
 ) -> None:
     """Print the JSON Schema of test files, with which editors complete and check them."""
     from bondloop.files import channels_schema

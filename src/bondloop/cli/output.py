@@ -1,22 +1,13 @@
-"""What the verbs share in answering: the `--json` option and how JSON is printed."""
+"""What the verbs share in answering: JSON, and letters that a console lacks."""
 
 from __future__ import annotations
 
 import codecs
-import errno
 import io
 import json
 import math
 import sys
 import unicodedata
-from typing import Annotated, Any
-
-import typer
-from typer.core import TyperGroup
-
-from bondloop.errors import BondloopError, LinesError
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for machines.")]
 
 
 def print_json(answer: object) -> None:
@@ -105,32 +96,3 @@ def all_letters() -> bool:
     """Return whether stdout can write every character, as its encoding is a Unicode one."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return codecs.lookup(encoding).name.startswith("utf")
-
-
-class FailingInOneSentence(TyperGroup):
-    """The verbs together, with the errors meant for the user turned into sentences.
-
-    A `BondloopError`, or a file that cannot be read or written, is the user's business; so is a full disk.
-    Any other exception is a fault in bondloop and keeps its traceback.
-    """
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command, on any console."""
-        take_all_letters()
-        return super().main(*args, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the verb that `ctx` holds."""
-        try:
-            return super().invoke(ctx)
-        except LinesError as error:
-            sentence = str(error)
-        except BondloopError as error:
-            sentence = " ".join(str(error).split())
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # of a write, which knows no name
-            if error.filename is None and not full:
-                raise
-            sentence = f"{error.filename or 'a file cannot be written'}: {error.strerror}"
-        print(f"bondloop: {sentence}", file=sys.stderr)
-        raise typer.Exit(1)

@@ -8,25 +8,36 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import (
+from bondloop.cli.options import (
     MICROSECONDS,
+    PATH,
     RATE,
     TIME,
     WHOLE,
-    Setting,
-    TestSource,
-    find_test,
-    length_of,
-    short_name,
+    C,
+    cpu_option,
+    driver_option,
+    emulated_option,
+    figures_option,
+    force_option,
+    include_option,
+    json_option,
+    key_option,
+    library_option,
+    priority_option,
+    seconds_option,
+    set_option,
+    test_argument,
 )
-from bondloop.cli.terminal import Confirmed, Operator, TerminalList, user_name
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test, length_of, short_name
+from bondloop.cli.terminal import TerminalList, confirm_option, operator_option, user_name
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
@@ -36,49 +47,45 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
 
 
+@click.command("rig")
+@test_argument
+@click.option(
+    "--link",
+    default="udp://127.0.0.1:5005",
+    help="Where to listen: udp://HOST:PORT (port 0: any) or shm://NAME.",
+)
+@click.option(
+    "--rate", type=RATE, help="Steps a second of the rig, a multiple of the test's; its own if left out."
+)
+@click.option("--lock-step", is_flag=True, help="Take the rehearsal's steps, for a loop in lock-step.")
+@priority_option
+@cpu_option
+@key_option
+@set_option
+@json_option
 def rig(  # noqa: PLR0913, PLR0917 - an argument an option
-    source: TestSource,
-    link: Annotated[
-        str, typer.Option("--link", help="Where to listen: udp://HOST:PORT (port 0: any) or shm://NAME.")
-    ] = "udp://127.0.0.1:5005",
-    rate: Annotated[
-        float | None,
-        typer.Option(
-            "--rate",
-            parser=RATE,
-            help="Steps a second of the rig, a multiple of the test's; its own if left out.",
-        ),
-    ] = None,
-    lock_step: Annotated[
-        bool, typer.Option("--lock-step", help="Take the rehearsal's steps, for a loop in lock-step.")
-    ] = False,
-    priority: Annotated[
-        int,
-        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
-    ] = 0,
-    cpu: Annotated[
-        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the rig keeps to.")
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", help="File with the key of the packets over UDP, which the loop has too."),
-    ] = None,
-    settings: Setting = None,
-    as_json: AsJson = False,
+    source: str,
+    link: str,
+    rate: float | None,
+    lock_step: bool,
+    priority: int,
+    cpu: int | None,
+    key: str,
+    settings: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Play the emulated rig of a test until Ctrl-C; a line for every session.
 
     With --json each line is a JSON object.
     """
-    from bondloop.realtime import RigOptions, RigProcess, interrupts, read_key
+    from bondloop.realtime import RigOptions, RigProcess, interrupts
     from bondloop.realtime.programs import rig_program
 
     name = short_name(source)
-    test, _ = find_test(source, settings or [])
+    test, _ = find_test(source, settings)
     if not hasattr(test, "rig_tick"):
         raise InputError(f"{name} is a plain simulation: it has no rig to play")
     program = rig_program(test, lock_step=lock_step, rate=rate)
-    key = "" if key_file is None else read_key(key_file)
     with (
         RigProcess(program, RigOptions(link=link, priority=priority, cpu=cpu, key=key)) as playing,
         # Whatever ends this process ends the rig, and with that its lines.
@@ -100,55 +107,50 @@ def _say(name: str, link: str, event: str, as_json: bool) -> None:
         print(f"{name} at {link}: {event}", flush=True)
 
 
+@click.command("serve")
+@test_argument
+@click.option(
+    "--protocol",
+    default="generic-client",
+    help="generic-client: OpenSees' element; plain: one's own program.",
+)
+@click.option("--port", type=WHOLE, default=8090, help="Where to listen; 0: any that is free.")
+@click.option(
+    "--host", default="127.0.0.1", help="Address to listen at; others than this machine reach it by another."
+)
+@click.option("--tcp/--udp", default=False, help="How OpenSees connects.")
+@click.option("--clock", is_flag=True, help="In real time, with the emulated rig in a process of its own.")
+@click.option("--link", help="In real time, with the rig at udp://HOST:PORT, shm://NAME, loopback://.")
+@emulated_option
+@key_option
+@priority_option
+@cpu_option
+@force_option
+@click.option("--idle", type=TIME, default=600.0, help="Seconds of silence after which the test is ended.")
+@set_option
+@operator_option
+@confirm_option
+@click.option("--out", "-o", type=PATH, help="Folder for the run file, or the run file (.h5); out/NAME.")
+@json_option
 def serve(  # noqa: PLR0913, PLR0917 - an argument an option
-    source: TestSource,
-    protocol: Annotated[
-        str,
-        typer.Option("--protocol", help="generic-client: OpenSees' element; plain: one's own program."),
-    ] = "generic-client",
-    port: Annotated[
-        int, typer.Option("--port", parser=WHOLE, help="Where to listen; 0: any that is free.")
-    ] = 8090,
-    host: Annotated[
-        str,
-        typer.Option("--host", help="Address to listen at; others than this machine reach it by another."),
-    ] = "127.0.0.1",
-    tcp: Annotated[bool, typer.Option("--tcp/--udp", help="How OpenSees connects.")] = False,
-    clock: Annotated[
-        bool, typer.Option("--clock", help="In real time, with the emulated rig in a process of its own.")
-    ] = False,
-    link: Annotated[
-        str | None,
-        typer.Option(
-            "--link", help="In real time, with the rig at udp://HOST:PORT, shm://NAME, loopback://."
-        ),
-    ] = None,
-    emulated: Annotated[
-        bool | None,
-        typer.Option("--emulated/--machine", help="What is at the link, as for `realtime`."),
-    ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option("--key-file", help="File with the key of the link's packets over UDP.")
-    ] = None,
-    priority: Annotated[
-        int,
-        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
-    ] = 0,
-    cpu: Annotated[
-        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
-    idle: Annotated[
-        float, typer.Option("--idle", parser=TIME, help="Seconds of silence after which the test is ended.")
-    ] = 600.0,
-    settings: Setting = None,
-    operator: Operator = None,
-    confirm: Confirmed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for the run file, or the run file (.h5); out/NAME."),
-    ] = None,
-    as_json: AsJson = False,
+    source: str,
+    protocol: str,
+    port: int,
+    host: str,
+    tcp: bool,
+    clock: bool,
+    link: str | None,
+    emulated: bool | None,
+    key: str,
+    priority: int,
+    cpu: int | None,
+    force: bool,
+    idle: float,
+    settings: tuple[str, ...],
+    operator: str | None,
+    confirm: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Let another program move the rig of a test with an external numerical half, and record it.
 
@@ -157,10 +159,10 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
     rig had a fault.
     """
     from bondloop.interop import Serving, serve_on_the_clock, serve_rehearsed
-    from bondloop.realtime import interrupts, read_key
+    from bondloop.realtime import interrupts
 
     name = short_name(source)
-    test, _ = find_test(source, settings or [])
+    test, _ = find_test(source, settings)
     path = run_file(out or Path("out") / name, "serve.h5")
 
     def say(sentence: str) -> None:
@@ -171,13 +173,11 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
 
     if clock or link is not None:
         who = operator or user_name()
-        options: dict[str, object] = {"priority": priority, "cpu": cpu}
-        if key_file is not None:
-            options["key"] = read_key(key_file)
+        options: dict[str, object] = {"priority": priority, "cpu": cpu, **({"key": key} if key else {})}
         run, fault = serve_on_the_clock(
             test, serving(), path, link=link or f"shm://{name}-{os.getpid()}", start_rig=link is None,
             emulated=emulated, force=force, options=options, operator=who,
-            preflight=TerminalList(who, confirm or [], sys.stdin if sys.stdin.isatty() else None),
+            preflight=TerminalList(who, confirm, sys.stdin if sys.stdin.isatty() else None),
         )  # fmt: skip
     else:
         with interrupts() as asked:
@@ -193,141 +193,115 @@ def serve(  # noqa: PLR0913, PLR0917 - an argument an option
         for file in files:
             print(f"wrote {file}")
     if fault:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
-def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
-    source: TestSource,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
-    ] = None,
-    forever: Annotated[
-        bool, typer.Option("--forever", help="Run until it is stopped, by Ctrl-C or from a console.")
-    ] = False,
-    arm: Annotated[
-        bool,
-        typer.Option(
-            "--arm", help="Wait for an operator, who arms, starts and steers the test from a console."
-        ),
-    ] = False,
-    operator_loss: Annotated[
-        float | None,
-        typer.Option(
-            "--operator-loss",
-            parser=TIME,
-            help="Seconds without an operator's console after which it retreats.",
-        ),
-    ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", parser=RATE, help="Samples a second; the test's own if left out."),
-    ] = None,
-    link: Annotated[
-        str | None,
-        typer.Option(
-            "--link",
-            help="Where the rig is: udp://HOST:PORT, shm://NAME, fmu://FILE (an FMU) or loopback:// (the "
-            "emulated one), both in the same process. Left out: an emulated rig in a process of its own, "
-            "over shared memory.",
-        ),
-    ] = None,
-    rig: Annotated[
-        bool | None,
-        typer.Option("--rig/--no-rig", help="Play the emulated rig at the other end of the link."),
-    ] = None,
-    lock_step: Annotated[
-        bool, typer.Option("--lock-step", help="Loop and rig wait for each other, without a clock.")
-    ] = False,
-    priority: Annotated[
-        int,
-        typer.Option("--priority", parser=WHOLE, help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none."),
-    ] = 0,
-    cpu: Annotated[
-        int | None, typer.Option("--cpu", parser=WHOLE, help="Processor that the loop keeps to.")
-    ] = None,
-    awake: Annotated[
-        bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
-    ] = False,
-    spin: Annotated[
-        float,
-        typer.Option("--spin", parser=MICROSECONDS, help="Microseconds to stay awake before each tick."),
-    ] = 0.0,
-    emulated: Annotated[
-        bool | None,
-        typer.Option(
-            "--emulated/--machine",
-            help="The rig is a model, and says so itself; or a machine, for which the test needs limits. "
-            "Left out: a machine, unless it is played here.",
-        ),
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", help="File with the key of the packets over UDP, which the rig has too."),
-    ] = None,
-    overrun: Annotated[
-        str | None,
-        typer.Option("--overrun", help="What a late tick does: count, hold or trip; on a machine it trips."),
-    ] = None,
-    deadline: Annotated[
-        int | None,
-        typer.Option(
-            "--deadline", parser=WHOLE, help="Late ticks in a row that trip; the interlock's if left out."
-        ),
-    ] = None,
-    stale: Annotated[
-        int | None,
-        typer.Option(
-            "--stale", parser=WHOLE, help="Ticks without a new measurement after which the link is lost."
-        ),
-    ] = None,
-    approach: Annotated[
-        float | None,
-        typer.Option("--approach", parser=TIME, help="Seconds of the way to the first command of a machine."),
-    ] = None,
-    retreat: Annotated[
-        float | None,
-        typer.Option(
-            "--retreat",
-            parser=TIME,
-            help="Seconds of the way to the safe position; the interlock's if left out, 1 if there is none.",
-        ),
-    ] = None,
-    driver: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--driver", help="C file of a link of your own, link_NAME.c for NAME://...; repeatable."
-        ),
-    ] = None,
-    library: Annotated[
-        list[str] | None, typer.Option("--library", help="Library that a driver needs, by name; repeatable.")
-    ] = None,
-    include: Annotated[
-        list[Path] | None,
-        typer.Option("--include", help="Folder of headers that a driver needs; repeatable."),
-    ] = None,
-    channels: Annotated[
-        Path | None,
-        typer.Option("--channels", help="Channels file of the laboratory: calibrations, and the link."),
-    ] = None,
-    settings: Setting = None,
-    operator: Operator = None,
-    confirm: Confirmed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for run file and figures, or the run file (.h5); out/NAME."),
-    ] = None,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
-    dry: Annotated[bool, typer.Option("--dry", help="Check and build everything; start nothing.")] = False,
-    inactive: Annotated[
-        bool,
-        typer.Option(
-            "--inactive",
-            help="Open the link and show what is measured, until Ctrl-C or for --seconds; command nothing.",
-        ),
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
-    as_json: AsJson = False,
+def loop_options(verb: C) -> C:
+    """Add the options of a loop, by the names that `LoopOptions` has for them."""
+    for option in reversed(
+        (
+            click.option(
+                "--arm",
+                is_flag=True,
+                help="Wait for an operator, who arms, starts and steers the test from a console.",
+            ),
+            click.option(
+                "--operator-loss",
+                type=TIME,
+                help="Seconds without an operator's console after which it retreats.",
+            ),
+            priority_option,
+            cpu_option,
+            click.option(
+                "--awake", is_flag=True, help="Keep all processors awake: fewer late ticks, more heat."
+            ),
+            click.option("--spin", type=MICROSECONDS, help="Microseconds to stay awake before each tick."),
+            key_option,
+            click.option(
+                "--overrun", help="What a late tick does: count, hold or trip; on a machine it trips."
+            ),
+            click.option(
+                "--deadline",
+                "overrun_limit",
+                type=WHOLE,
+                help="Late ticks in a row that trip; the interlock's if left out.",
+            ),
+            click.option(
+                "--stale", type=WHOLE, help="Ticks without a new measurement after which the link is lost."
+            ),
+            click.option(
+                "--approach", type=TIME, help="Seconds of the way to the first command of a machine."
+            ),
+            click.option(
+                "--retreat",
+                type=TIME,
+                help="Seconds of the way to the safe position; the interlock's if left out, 1 if none.",
+            ),
+        )
+    ):
+        verb = option(verb)
+    return verb
+
+
+@click.command("realtime")
+@test_argument
+@seconds_option
+@click.option("--forever", is_flag=True, help="Run until it is stopped, by Ctrl-C or from a console.")
+@click.option("--rate", type=RATE, help="Samples a second; the test's own if left out.")
+@click.option(
+    "--link",
+    default="",
+    help="Where the rig is: udp://HOST:PORT, shm://NAME, fmu://FILE (an FMU) or loopback:// (the "
+    "emulated one), both in the same process. Left out: an emulated rig in a process of its own, "
+    "over shared memory.",
+)
+@click.option("--rig/--no-rig", default=None, help="Play the emulated rig at the other end of the link.")
+@click.option("--lock-step", is_flag=True, help="Loop and rig wait for each other, without a clock.")
+@emulated_option
+@driver_option
+@library_option
+@include_option
+@force_option
+@loop_options
+@click.option("--channels", type=PATH, help="Channels file of the laboratory: calibrations, and the link.")
+@set_option
+@operator_option
+@confirm_option
+@click.option(
+    "--out", "-o", type=PATH, help="Folder for run file and figures, or the run file (.h5); out/NAME."
+)
+@figures_option
+@click.option("--dry", is_flag=True, help="Check and build everything; start nothing.")
+@click.option(
+    "--inactive",
+    is_flag=True,
+    help="Open the link and show what is measured, until Ctrl-C or for --seconds; command nothing.",
+)
+@json_option
+def realtime(  # noqa: PLR0913 - an argument an option
+    *,
+    source: str,
+    seconds: float | None,
+    forever: bool,
+    rate: float | None,
+    link: str,
+    rig: bool | None,
+    lock_step: bool,
+    emulated: bool | None,
+    drivers: tuple[Path, ...],
+    libraries: tuple[str, ...],
+    includes: tuple[Path, ...],
+    force: bool,
+    channels: Path | None,
+    settings: tuple[str, ...],
+    operator: str | None,
+    confirm: tuple[str, ...],
+    out: Path | None,
+    figures: bool,
+    dry: bool,
+    inactive: bool,
+    as_json: bool,
+    **loop: Any,
 ) -> None:
     """Run a test in real time, after its check has passed.
 
@@ -337,13 +311,14 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     signs before anything moves.
     """
     from bondloop.files import read_channels
-    from bondloop.realtime import prepare, read_key
+    from bondloop.realtime import prepare
 
     name = short_name(source)
-    test, module = find_test(source, settings or [])
+    test, module = find_test(source, settings)
     lab = None if channels is None else read_channels(channels, None if inactive else test)
-    link = (lab.link or None) if link is None and lab is not None and not rig else link
-    own_rig = link is None if rig is None else rig
+    if not link and lab is not None and not rig:
+        link = lab.link
+    own_rig = not link if rig is None else rig
     _refuse_contradictions(forever, seconds, inactive, lock_step)
     with at_work("checking and building", as_json):
         made = prepare(
@@ -354,26 +329,13 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
             lock_step=lock_step,
             start_rig=own_rig,
             emulated=emulated,
-            drivers=driver or [],
-            libraries=library or [],
+            drivers=drivers,
+            libraries=libraries,
             channels=lab,
-            includes=include or [],
+            includes=includes,
             force=force,
             inactive=inactive,
-            options=_given(
-                priority=priority,
-                cpu=cpu,
-                awake=awake,
-                spin=1e-6 * spin,
-                overrun="trip" if overrun is None and deadline is not None else overrun,
-                overrun_limit=deadline,
-                stale=stale,
-                approach=approach,
-                retreat=retreat,
-                arm=arm or None,
-                operator_loss=operator_loss,
-                key=None if key_file is None else read_key(key_file),
-            ),
+            options=_given(loop),
         )
     if not as_json and not inactive:
         _tell_left_out(made.test)
@@ -384,14 +346,14 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         _watch(name, made, seconds, as_json)
         return
     path = run_file(out or Path("out") / name, "realtime.h5")
-    run = _run(made, path, operator or user_name(), confirm or [], as_json)
+    run = _run(made, path, operator or user_name(), confirm, as_json)
     if sys.stderr.isatty() and not as_json:
         print(file=sys.stderr)
     files = [Path(f) for f in run.record.attributes["files"]]
     files += _figures(run, files) if figures and len(run.time) > 3 else []
     _answer(name, run, files, as_json)
     if not run.completed or run.record.attributes["samples_missing"]:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _refuse_contradictions(forever: bool, seconds: float | None, inactive: bool, lock_step: bool) -> None:
@@ -401,12 +363,17 @@ def _refuse_contradictions(forever: bool, seconds: float | None, inactive: bool,
         raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
 
 
-def _given(**options: object) -> dict[str, object]:
-    """Return the options that were given."""
-    return {name: value for name, value in options.items() if value is not None}
+def _given(loop: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the loop that were given; a deadline trips unless another thing is wanted."""
+    given = {name: value for name, value in loop.items() if value not in (None, "")}
+    if "spin" in given:
+        given["spin"] *= 1e-6
+    if "overrun_limit" in given:
+        given.setdefault("overrun", "trip")
+    return given
 
 
-def _run(made: Prepared, path: Path, who: str, confirmed: list[str], as_json: bool) -> Run:
+def _run(made: Prepared, path: Path, who: str, confirmed: Sequence[str], as_json: bool) -> Run:
     """Run it, with the pre-flight list and the keys at this terminal."""
     terminal = TerminalList(who, confirmed, sys.stdin if sys.stdin.isatty() else None)
     with contextlib.ExitStack() as keys:
@@ -536,7 +503,7 @@ def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> N
     elif status.cause:
         print(f"stopped: {cause_words(status.cause)}; nothing was commanded")
     if status.cause:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _figures(run: Run, files: list[Path]) -> list[Path]:

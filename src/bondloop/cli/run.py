@@ -5,22 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import (
-    TIME,
+from bondloop.cli.options import (
+    PATH,
     WHOLE,
-    RunSource,
-    Setting,
-    TestSource,
-    find_test,
-    length_of,
-    own_length,
-    short_name,
+    figures_option,
+    json_option,
+    run_argument,
+    seconds_option,
+    set_option,
+    test_argument,
 )
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test, length_of, own_length, short_name
 from bondloop.display import at_work, silent
 from bondloop.errors import InputError
 
@@ -31,22 +31,23 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import Run
 
 
+@click.command("check")
+@test_argument
+@seconds_option
+@set_option
+@click.option("--figure", type=PATH, help="Draw the check into this file: .png, .svg or .pdf.")
+@json_option
 def check(
-    source: TestSource,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
-    ] = None,
-    settings: Setting = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the check into this file: .png, .svg or .pdf.")
-    ] = None,
-    as_json: AsJson = False,
+    source: str,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    figure: Path | None,
+    as_json: bool,
 ) -> None:
     """Check a test before anything moves: stability, dry run, margins; exit with 1 if it should not run."""
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"--figure: expected a file that ends in .png, .svg or .pdf; found {figure}")
-    test, module = find_test(source, settings or [])
+    test, module = find_test(source, settings)
     length = own_length(test, module, seconds)
     with at_work("checking", as_json):
         answer = _checked(test, length, source)
@@ -60,7 +61,7 @@ def check(
         if figure is not None:
             print(f"wrote {figure}")
     if not answer.passed:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _checked(test: object, seconds: float | None, source: str) -> Check:
@@ -74,27 +75,29 @@ def _checked(test: object, seconds: float | None, source: str) -> Check:
     )
 
 
+@click.command("run")
+@run_argument
+@seconds_option
+@set_option
+@click.option("--backend", default="auto", help="c, numpy, or auto: C where a compiler is found.")
+@click.option(
+    "--out",
+    "-o",
+    type=PATH,
+    help="Folder for figures and the run file; out/NAME if left out, out/NAME-again for a saved run.",
+)
+@click.option("--every", type=WHOLE, default=1, help="Record every so many samples.")
+@figures_option
+@json_option
 def run(
-    source: RunSource,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of the test; the test's own if left out."),
-    ] = None,
-    settings: Setting = None,
-    backend: Annotated[
-        str, typer.Option("--backend", help="c, numpy, or auto: C where a compiler is found.")
-    ] = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Folder for figures and the run file; out/NAME if left out, out/NAME-again for a saved run.",
-        ),
-    ] = None,
-    every: Annotated[int, typer.Option("--every", parser=WHOLE, help="Record every so many samples.")] = 1,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
-    as_json: AsJson = False,
+    source: str,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    backend: str,
+    out: Path | None,
+    every: int,
+    figures: bool,
+    as_json: bool,
 ) -> None:
     """Rehearse a test, or repeat a saved run (FILE.h5) exactly.
 
@@ -113,7 +116,7 @@ def run(
         if folder.resolve() == Path(source).resolve().parent:
             folder = folder / "repeated"
     else:
-        test, module = find_test(source, settings or [])
+        test, module = find_test(source, settings)
         length = length_of(test, module, seconds)
         made = test.run(length, backend=backend, every=every, progress=silent if as_json else None)
         own_figures = getattr(module, "figures", None)
@@ -130,7 +133,7 @@ def run(
             files += _figures(made, folder, own_figures)
     _answer(source, made, found, said, files, as_json)
     if not made.completed:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _name(source: str) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bondloop import papers
+from bondloop.cli.options import whole
 from bondloop.errors import InputError, nearest, unknown_name
-from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,36 +20,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.hybrid import HybridTest, Rehearsable
     from bondloop.safety import Interlock
-
-
-SUFFIXES = (".py", ".toml", ".h5", ".hdf5")
-"""Of files that a source may be."""
-
-
-def completed(incomplete: str) -> list[str]:
-    """Return what a shell may complete a source to: ready-made names, then files and folders.
-
-    >>> completed("wagg-")
-    ['wagg-three-mass', 'wagg-two-mass-rig']
-    """
-    names = [entry.name for entry in papers.entries() if entry.name.startswith(incomplete)]
-    folder, _, begun = incomplete.rpartition("/")
-    root = Path(f"{folder}/" if "/" in incomplete else ".")
-    found = sorted(root.iterdir()) if root.is_dir() else []
-    fitting = [f for f in found if f.name.startswith(begun) and not f.name.startswith(".")]
-    before = incomplete.removesuffix(begun)
-    names += [f"{before}{f.name}/" for f in fitting if f.is_dir()] if incomplete else []
-    return names + [f"{before}{f.name}" for f in fitting if f.suffix in SUFFIXES]
-
-
-Source = Annotated[
-    str,
-    typer.Argument(
-        autocompletion=completed,
-        metavar="NAME|FILE.py|FILE.toml",
-        help="A name that `bondloop list` shows, a Python file that defines `model`, or a test file.",
-    ),
-]
 
 
 def short_name(source: str) -> str:
@@ -206,111 +173,8 @@ def _count(path: str, text: str) -> int:
         raise InputError(f"interlock.{path}: expected a whole number; found {text!r}") from None
 
 
-T = TypeVar("T", int, float)
-
-
-def plain(text: str) -> float:
-    """Return a plain number.
-
-    Python's own reading takes ``1_0`` for ten, which a table does not, nor a quantity with a unit.
-
-    >>> plain("1e3")
-    1000.0
-    >>> plain("1_0")
-    Traceback (most recent call last):
-    ValueError: '1_0' is no number
-    """
-    if "_" in text:
-        raise ValueError(f"{text!r} is no number")
-    return float(text)
-
-
-def whole(text: str) -> int:
-    """Return a whole number; see `plain`.
-
-    >>> whole("12")
-    12
-    """
-    if "_" in text:
-        raise ValueError(f"{text!r} is no whole number")
-    return int(text)
-
-
-def _reader(name: str, unit: str) -> Callable[[str | float], float]:
-    """Return what reads an option: a number alone counts in the unit, a text says its own."""
-
-    def read(text: str | float) -> float:
-        try:
-            return plain(str(text))
-        except ValueError:
-            pass
-        try:
-            return quantity(str(text), unit) / quantity(f"1 {unit}")
-        except InputError as error:
-            raise typer.BadParameter(str(error)) from None
-
-    read.__name__ = name  # as --help calls it
-    return read
-
-
-TIME = _reader("time", "s")
-MICROSECONDS = _reader("time", "us")
-RATE = _reader("rate", "Hz")
-PART = _reader("part", "1")
-
-
-def _plain_reader(
-    name: str, read_text: Callable[[str], T], wanted: str, least: float = -math.inf
-) -> Callable[[str | T], T]:
-    """Return what reads an option that has no unit."""
-
-    def read(text: str | T) -> T:
-        try:
-            answer = read_text(str(text))
-        except ValueError:
-            answer = None
-        if answer is None or answer < least:
-            raise typer.BadParameter(f"expected {wanted}; found {text!r}")
-        return answer
-
-    read.__name__ = name
-    return read
-
-
-NUMBER = _plain_reader("float", plain, "a number")
-WHOLE = _plain_reader("integer", whole, "a whole number")
-COUNT = _plain_reader("integer", whole, "a whole number of at least 1", 1)
-
-
 IN_REAL_TIME = ("gap", "record_loss", "page_loss")
 """What `--set` reaches of every hybrid test, whether or not its function takes it."""
-
-TestSource = Annotated[
-    str,
-    typer.Argument(
-        autocompletion=completed,
-        metavar="NAME|FILE.py|FILE.toml",
-        help="A test that `bondloop list` shows, a Python file that defines `test`, or a test file.",
-    ),
-]
-RunSource = Annotated[
-    str,
-    typer.Argument(
-        autocompletion=completed,
-        metavar="NAME|FILE.py|FILE.toml|RUN.h5",
-        help="A test that `bondloop list` shows, a Python file that defines `test`, a test file, or a "
-        "saved run.",
-    ),
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Change an option of the test or any parameter by its path; repeatable.",
-    ),
-]
-
 
 UNITS = {
     "rate": ("Hz",), "frequency": ("Hz",), "seconds": ("s",), "time_step": ("s",), "latency": ("s",),
@@ -320,7 +184,7 @@ UNITS = {
 """What options of tests measure that are called by words of the whole package."""
 
 
-def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType | SimpleNamespace]:
+def find_test(source: str, settings: Sequence[str]) -> tuple[HybridTest, ModuleType | SimpleNamespace]:
     """Return a test with settings applied, and the module that defines it.
 
     A setting names an argument of the module's ``test`` function (``case=3/5``) or the path of any parameter
@@ -350,7 +214,7 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, ModuleType 
     return test.with_values(values) if values else test, module
 
 
-def _from_test_file(path: Path, settings: list[str]) -> tuple[HybridTest, SimpleNamespace]:
+def _from_test_file(path: Path, settings: Sequence[str]) -> tuple[HybridTest, SimpleNamespace]:
     from bondloop.files import read
 
     safety, rest = _apart(settings)
@@ -376,7 +240,7 @@ def own_length(
     return getattr(module, "SECONDS", None) if test.seconds is None else float(test.seconds)
 
 
-def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:
+def _apart(settings: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Return the settings of limits and interlock, and the others."""
     pairs = [(text, _split(text)) for text in settings]
     safety = {path: value for _, (path, value) in pairs if is_of_safety(path)}
@@ -411,7 +275,7 @@ def _module(source: str) -> ModuleType | SimpleNamespace:
     return entry.load()
 
 
-def _sorted(made: object, settings: list[str]) -> tuple[dict[str, bool | float | str], dict[str, str]]:
+def _sorted(made: object, settings: Sequence[str]) -> tuple[dict[str, bool | float | str], dict[str, str]]:
     """Sort settings into arguments of the test function and parameter paths."""
     arguments = dict(inspect.signature(made).parameters) if callable(made) else {}
     options: dict[str, bool | float | str] = {}

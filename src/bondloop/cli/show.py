@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import RATE
+from bondloop.cli.options import PATH, RATE, json_option
+from bondloop.cli.output import print_json
 from bondloop.display import at_work
 from bondloop.errors import InputError
 
@@ -16,18 +16,25 @@ if TYPE_CHECKING:
     from bondloop.results.records import Record
 
 
+@click.command("report")
+@click.argument(
+    "files",
+    type=PATH,
+    nargs=-1,
+    required=True,
+    metavar="RUN.h5...",
+    help="Run files; several are set side by side.",
+)
+@click.option(
+    "--out", "-o", type=PATH, help="The page to write; report.html beside the first file if left out."
+)
+@click.option("--check/--no-check", default=True, help="Check the test anew, with its figure and margins.")
+@json_option
 def report(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="RUN.h5...", help="Run files; several are set side by side.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The page to write; report.html beside the first file if left out."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Check the test anew, with its figure and margins.")
-    ] = True,
-    as_json: AsJson = False,
+    files: tuple[Path, ...],
+    out: Path | None,
+    check: bool,
+    as_json: bool,
 ) -> None:
     """Write a report: what was tested, might it be run, how it went, how to repeat it, what to cite."""
     from bondloop.report import write_report
@@ -44,20 +51,21 @@ def report(
         print(f"wrote {path}; print it from a browser for a PDF")
 
 
+@click.command("show")
+@click.argument(
+    "file",
+    type=PATH,
+    metavar="FILE",
+    help="Measurements (text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet) or a run file.",
+)
+@click.option("--time", help="The channel that holds the time.")
+@click.option("--rate", type=RATE, help="Samples a second, for a file without time stamps.")
+@json_option
 def show(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Measurements (text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet) or a run file.",
-            metavar="FILE",
-        ),
-    ],
-    time: Annotated[str | None, typer.Option("--time", help="The channel that holds the time.")] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", parser=RATE, help="Samples a second, for a file without time stamps."),
-    ] = None,
-    as_json: AsJson = False,
+    file: Path,
+    time: str | None,
+    rate: float | None,
+    as_json: bool,
 ) -> None:
     """Tell what is in a file: channels, units, rate, gaps, what looks wrong; of a run how it ended."""
     from bondloop.identify import contents_of, read_contents

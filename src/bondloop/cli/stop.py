@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
+from bondloop.cli.options import json_option
+from bondloop.cli.output import print_json
 from bondloop.cli.terminal import user_name
 from bondloop.errors import InputError
 from bondloop.realtime import Request, Requested, living_loops, others_loops, request_all
 
 
+@click.command("stop")
+@click.argument(
+    "loops",
+    nargs=-1,
+    metavar="[LOOP]...",
+    help="Loops by the names of their segments; left out: all of yours.",
+)
+@click.option("--trip", is_flag=True, help="Cut at once, with the operator as the cause.")
+@click.option(
+    "--retreat", is_flag=True, help="Go to the safe position and stay there, without ending the test."
+)
+@json_option
 def stop(
-    loops: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LOOP]...", help="Loops by the names of their segments; left out: all of yours."
-        ),
-    ] = None,
-    trip: Annotated[
-        bool, typer.Option("--trip", help="Cut at once, with the operator as the cause.")
-    ] = False,
-    retreat: Annotated[
-        bool,
-        typer.Option("--retreat", help="Go to the safe position and stay there, without ending the test."),
-    ] = False,
-    as_json: AsJson = False,
+    loops: tuple[str, ...],
+    trip: bool,
+    retreat: bool,
+    as_json: bool,
 ) -> None:
     """Stop running tests: to the safe position on the planned way, then the loop ends.
 
@@ -54,7 +56,7 @@ def stop(
         names = ", ".join(others)
         print(f"NOT STOPPED, for other users own them: {names}; press the emergency stop", file=sys.stderr)
     if failed or others:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _outcome(found: Requested) -> str:

@@ -6,14 +6,15 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import NUMBER, TIME, WHOLE, Setting, TestSource, find_test, length_of, short_name
+from bondloop.cli.options import NUMBER, PATH, TIME, WHOLE, json_option, set_option, test_argument
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test, length_of, short_name
 from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
 
@@ -38,7 +39,7 @@ class Cases:
         What all of them have in common, as ``PATH=VALUE``.
     """
 
-    def __init__(self, source: str, settings: list[str]) -> None:
+    def __init__(self, source: str, settings: Sequence[str]) -> None:
         self._source, self._settings = source, settings
         self._built: dict[tuple[str, ...], tuple[HybridTest, Module, frozenset[str]]] = {}
         self._one_at_a_time = threading.Lock()
@@ -84,7 +85,7 @@ OVERLAID = 8
 """Histories at most that are drawn over each other."""
 
 
-def uncertain(texts: list[str], option: str = "--vary") -> dict[str, str]:
+def uncertain(texts: Sequence[str], option: str = "--vary") -> dict[str, str]:
     """Return distributions by name, from ``NAME=DISTRIBUTION`` and from TOML files with a table ``[vary]``.
 
     Parameters
@@ -134,7 +135,7 @@ def range_of(text: str) -> tuple[str, tuple[float, float]]:
     return match[1], (numbers[0], numbers[1])
 
 
-def as_command(source: str, settings: list[str], values: dict[str, float], seconds: float) -> str:
+def as_command(source: str, settings: Sequence[str], values: dict[str, float], seconds: float) -> str:
     """Return the command that runs a test with these values.
 
     Examples
@@ -197,89 +198,75 @@ MOST_ROWS = 100_000
 """Tests up to which every one is written as a row."""
 
 
-def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
-    source: TestSource,
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            "--vary",
-            metavar="NAME=VALUES",
-            help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a,b,c; up to three times. "
-            "With --samples a distribution: normal(15 kN/m, 5%), uniform(1, 2), lognormal(2, 10%), "
-            "whole(1, 9), truncated(normal(1, 5%), 0.9, 1.1); for what stands under a path "
-            "identified(model.json) or correlated(a=normal(1, 5%), b=uniform(1, 2), 0.8); "
-            "or a TOML file with a table [vary].",
-        ),
-    ],
-    measure: Annotated[
-        str,
-        typer.Option(
-            "--measure",
-            help="What to measure, separated by commas; or anything the test finds. "
-            "With --samples: error, trip, trip_time, delay, energy, growth, reference_error, limit, "
-            "peak:EXPRESSION of channels, rms: and the like.",
-        ),
-    ] = "",
-    samples: Annotated[
-        float | None,
-        typer.Option("--samples", parser=NUMBER, help="Draw so many tests from distributions, such as 1e6."),
-    ] = None,
-    method: Annotated[
-        str, typer.Option("--method", help="How they are drawn: sobol, latin or random.")
-    ] = "sobol",
-    seed: Annotated[int, typer.Option("--seed", parser=WHOLE, help="Of what is drawn.")] = 0,
-    keep: Annotated[
-        str,
-        typer.Option(
-            "--keep",
-            metavar="WHICH",
-            help="With --samples: record the histories of chosen tests by the first measure, and write each "
-            "as a test file: 'worst 3, best, 95 %, every 1000'.",
-        ),
-    ] = "",
-    sensitivity: Annotated[
-        bool,
-        typer.Option(
-            "--sensitivity",
-            help="With --samples, a power of two: Sobol's indices, which say what matters most.",
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            parser=WHOLE,
-            help="With --samples: run on so many processes of this machine, by Dask.",
-        ),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask", metavar="ADDRESS", help="With --samples: run on a Dask cluster, tcp://host:8786."
-        ),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="With --samples: go on with a study that was interrupted.")
-    ] = False,
-    settings: Setting = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of each run; the test's own if left out."),
-    ] = None,
-    backend: Annotated[
-        str,
-        typer.Option(
-            "--backend",
-            help="c, numpy, or auto: C where a compiler is found. "
-            "With --samples: cuda, lanes, 'one by one', or auto: the first that can be had.",
-        ),
-    ] = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for figure and table; out/NAME if left out."),
-    ] = None,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the heat maps.")] = True,
-    as_json: AsJson = False,
+@click.command("study")
+@test_argument
+@click.option(
+    "--vary",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUES",
+    help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a,b,c; up to three times. "
+    "With --samples a distribution: normal(15 kN/m, 5%), uniform(1, 2), lognormal(2, 10%), "
+    "whole(1, 9), truncated(normal(1, 5%), 0.9, 1.1); for what stands under a path "
+    "identified(model.json) or correlated(a=normal(1, 5%), b=uniform(1, 2), 0.8); or a TOML file "
+    "with a table [vary].",
+)
+@click.option(
+    "--measure",
+    default="",
+    help="What to measure, separated by commas; or anything the test finds. With --samples: error, "
+    "trip, trip_time, delay, energy, growth, reference_error, limit, peak:EXPRESSION of "
+    "channels, rms: and the like.",
+)
+@click.option("--samples", type=NUMBER, help="Draw so many tests from distributions, such as 1e6.")
+@click.option("--method", default="sobol", help="How they are drawn: sobol, latin or random.")
+@click.option("--seed", type=WHOLE, default=0, help="Of what is drawn.")
+@click.option(
+    "--keep",
+    default="",
+    metavar="WHICH",
+    help="With --samples: record the histories of chosen tests by the first measure, and write each "
+    "as a test file: 'worst 3, best, 95 %, every 1000'.",
+)
+@click.option(
+    "--sensitivity",
+    is_flag=True,
+    help="With --samples, a power of two: Sobol's indices, which say what matters most.",
+)
+@click.option(
+    "--workers", type=WHOLE, help="With --samples: run on so many processes of this machine, by Dask."
+)
+@click.option("--dask", metavar="ADDRESS", help="With --samples: run on a Dask cluster, tcp://host:8786.")
+@click.option("--resume", is_flag=True, help="With --samples: go on with a study that was interrupted.")
+@set_option
+@click.option("--seconds", type=TIME, help="Length of each run; the test's own if left out.")
+@click.option(
+    "--backend",
+    default="auto",
+    help="c, numpy, or auto: C where a compiler is found. With --samples: cuda, lanes, 'one by one', "
+    "or auto: the first that can be had.",
+)
+@click.option("--out", "-o", type=PATH, help="Folder for figure and table; out/NAME if left out.")
+@click.option("--figures/--no-figures", default=True, help="Draw the heat maps.")
+@json_option
+def study(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: str,
+    vary: tuple[str, ...],
+    measure: str,
+    samples: float | None,
+    method: str,
+    seed: int,
+    keep: str,
+    sensitivity: bool,
+    workers: int | None,
+    dask: str | None,
+    resume: bool,
+    settings: tuple[str, ...],
+    seconds: float | None,
+    backend: str,
+    out: Path | None,
+    figures: bool,
+    as_json: bool,
 ) -> None:
     """Vary options or parameters of a test and measure stability, accuracy, or anything the test finds."""
     from bondloop.studies import between_commas
@@ -311,7 +298,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             )
         except KeyboardInterrupt:  # before the first test: what comes later says what is kept
             print("\nbondloop: interrupted; no test had been run", file=sys.stderr)
-            raise typer.Exit(130) from None
+            raise SystemExit(130) from None
         return
     if workers is not None or dask is not None or resume:
         raise InputError(
@@ -322,9 +309,9 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
 
 def _grid(  # noqa: PLR0913, PLR0917 - as the verb has them
     source: str,
-    vary: list[str],
-    wanted: list[str],
-    settings: list[str] | None,
+    vary: Sequence[str],
+    wanted: Sequence[str],
+    settings: Sequence[str],
     seconds: float | None,
     backend: str,
     folder: Path,
@@ -337,7 +324,7 @@ def _grid(  # noqa: PLR0913, PLR0917 - as the verb has them
 
     axes = [axis_from(text) for text in vary]
 
-    cases = Cases(source, settings or [])
+    cases = Cases(source, settings)
 
     def make(values: Mapping[str, str]) -> Case:
         test, module = cases(values)
@@ -369,9 +356,9 @@ def _grid(  # noqa: PLR0913, PLR0917 - as the verb has them
 
 def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     source: str,
-    vary: list[str],
-    wanted: list[str],
-    settings: list[str] | None,
+    vary: Sequence[str],
+    wanted: Sequence[str],
+    settings: Sequence[str],
     samples: float,
     seconds: float | None,
     how: tuple[str, int, str],
@@ -387,7 +374,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     distributions = uncertain(vary)
     if keep:
         choices(keep)  # what is wrong with it is told before hours of tests, not after them
-    cases = Cases(source, settings or [])
+    cases = Cases(source, settings)
     test, module = cases({})
     method, seed, backend = how
     cluster, resume = where
@@ -403,7 +390,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         )  # fmt: skip
     except Interrupted as stop:
         tell_interrupted(stop, folder)
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
     folder.mkdir(parents=True, exist_ok=True)
     files = [] if table is None else [table]
     more, note = _as_csv(found, folder, table)
@@ -413,9 +400,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         files.append(folder / "samples.png")
     if keep:
         files += keep_tests(found, cases, wanted[0], keep, folder, figures=figures)
-    worst = {
-        m: as_command(source, settings or [], found.worst(m, 1)[0], found.length) for m in found.measured
-    }
+    worst = {m: as_command(source, settings, found.worst(m, 1)[0], found.length) for m in found.measured}
     stopped = found.probability()
     if as_json:
         print_json(
@@ -460,9 +445,9 @@ def _as_csv(found: Sampled, folder: Path, table: Path | None) -> tuple[list[Path
 
 def indices(  # noqa: PLR0913, PLR0917 - as the verb
     source: str,
-    vary: list[str],
-    wanted: list[str],
-    settings: list[str] | None,
+    vary: Sequence[str],
+    wanted: Sequence[str],
+    settings: Sequence[str],
     samples: float,
     seconds: float | None,
     how: tuple[int, str],
@@ -472,7 +457,7 @@ def indices(  # noqa: PLR0913, PLR0917 - as the verb
     """Say which uncertainty matters most."""
     from bondloop.studies import sensitivity, tornado
 
-    test, module = find_test(source, settings or [])
+    test, module = find_test(source, settings)
     found = sensitivity(
         test, uncertain(vary), samples, wanted,
         seconds=length_of(test, module, seconds), seed=how[0], backend=how[1],

@@ -13,9 +13,9 @@ import threading
 import time
 import tty
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import typer
+import click
 
 from bondloop.errors import InputError
 from bondloop.realtime import FOLDER, Request, opened, request
@@ -109,16 +109,12 @@ def _read_keys(source: int, ended: int, segment: int) -> None:
                 request(segment, kind, "a key at the terminal")
 
 
-Operator = Annotated[
-    str | None, typer.Option("--operator", help="Who starts the test; the user's name if left out.")
-]
-Confirmed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--confirm",
-        help="Item of a machine's pre-flight list that is confirmed, by its beginning; repeatable.",
-    ),
-]
+operator_option = click.option("--operator", help="Who starts the test; the user's name if left out.")
+confirm_option = click.option(
+    "--confirm",
+    multiple=True,
+    help="Item of a machine's pre-flight list that is confirmed, by its beginning; repeatable.",
+)
 
 PATIENCE = 600.0
 """Seconds in which the list must be complete."""

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from bondloop.cli.output import AsJson, print_json
-from bondloop.cli.settings import (
-    COUNT,
-    PART,
-    TIME,
-    WHOLE,
-    Setting,
-    TestSource,
-    find_test,
-    own_length,
-    short_name,
-)
+from bondloop.cli.options import COUNT, PART, PATH, TIME, WHOLE, json_option, set_option, test_argument
+from bondloop.cli.output import print_json
+from bondloop.cli.settings import find_test, own_length, short_name
 from bondloop.cli.study import range_of, uncertain
 from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
@@ -29,31 +21,32 @@ if TYPE_CHECKING:
     from bondloop.tuning import Recommendation
 
 
-def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
-    controllers: Annotated[
-        str, typer.Option("--controllers", metavar="NAME,NAME", help="Which; all if left out.")
-    ] = "",
-    cases: Annotated[str, typer.Option("--cases", metavar="1,4", help="Which of the four.")] = "1,2,3,4",
-    plants: Annotated[
-        int,
-        typer.Option("--plants", parser=WHOLE, help="Plants that differ from the nominal one, in each case."),
-    ] = 20,
-    seeds: Annotated[
-        int, typer.Option("--seeds", parser=WHOLE, help="Draws of the noise on the nominal plant.")
-    ] = 3,
-    record: Annotated[
-        str,
-        typer.Option("--record", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."),
-    ] = "",
-    scale: Annotated[float, typer.Option("--scale", parser=PART, help="What it is multiplied by.")] = 0.4,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", parser=COUNT, help="Runs at a time; one a core if left out.")
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and figure.")] = Path(
-        "out/benchmark"
-    ),
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figure.")] = True,
-    as_json: AsJson = False,
+@click.command("benchmark")
+@click.option("--controllers", default="", metavar="NAME,NAME", help="Which; all if left out.")
+@click.option("--cases", default="1,2,3,4", metavar="1,4", help="Which of the four.")
+@click.option(
+    "--plants", type=WHOLE, default=20, help="Plants that differ from the nominal one, in each case."
+)
+@click.option("--seeds", type=WHOLE, default=3, help="Draws of the noise on the nominal plant.")
+@click.option(
+    "--record", default="", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."
+)
+@click.option("--scale", type=PART, default=0.4, help="What it is multiplied by.")
+@click.option("--jobs", type=COUNT, help="Runs at a time; one a core if left out.")
+@click.option("--out", "-o", type=PATH, default=Path("out/benchmark"), help="Folder for tables and figure.")
+@click.option("--figures/--no-figures", default=True, help="Draw the figure.")
+@json_option
+def benchmark(  # noqa: PLR0913, PLR0917 - an argument an option
+    controllers: str,
+    cases: str,
+    plants: int,
+    seeds: int,
+    record: str,
+    scale: float,
+    jobs: int | None,
+    out: Path,
+    figures: bool,
+    as_json: bool,
 ) -> None:
     """Run controllers through the field's benchmark (Silva 2020): criteria, goals, plants that differ."""
     from bondloop.papers import CONTROLLERS, compare, figure, markdown, missed, save_csv, trials
@@ -110,73 +103,66 @@ def _case(text: str) -> int:
     return int(text)
 
 
-def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
-    source: TestSource,
-    settings: Setting = None,
-    process: Annotated[
-        Path | None,
-        typer.Option(
-            "--process",
-            help="Model of the transfer system that `bondloop identify` wrote; left out, the test's own "
-            "emulated actuator is identified.",
-        ),
-    ] = None,
-    families: Annotated[
-        list[str] | None,
-        typer.Option("--family", help="Try only this family of compensators; repeatable."),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", parser=TIME, help="Length of a rehearsal; the test's own if left out."),
-    ] = None,
-    budget: Annotated[
-        float, typer.Option("--budget", parser=TIME, help="Seconds in which settings are tried and checked.")
-    ] = 120.0,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--over",
-            metavar="NAME=DISTRIBUTION",
-            help="Tune over uncertain rigs instead, as `study --samples` draws them: settings of the test's "
-            "own controller that are best in a quantile; needs --setting.",
-        ),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting", metavar="NAME=LOW..HIGH", help="With --over: what is set, and between what."
-        ),
-    ] = None,
-    quantile: Annotated[
-        float, typer.Option("--quantile", parser=PART, help="With --over: which one.")
-    ] = 0.95,
-    samples: Annotated[
-        int, typer.Option("--samples", parser=WHOLE, help="With --over: rigs for each setting.")
-    ] = 128,
-    generations: Annotated[
-        int,
-        typer.Option("--generations", parser=WHOLE, help="With --over: how often new settings are tried."),
-    ] = 12,
-    seed: Annotated[int, typer.Option("--seed", parser=WHOLE, help="With --over: of what is drawn.")] = 0,
-    extrapolate: Annotated[
-        bool,
-        typer.Option("--extrapolate/--hold", help="Carry the measured force on where that is better."),
-    ] = True,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for test file and figure; out/NAME if left out."),
-    ] = None,
-    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw what was tried.")] = True,
-    as_json: AsJson = False,
+@click.command("tune")
+@test_argument
+@set_option
+@click.option(
+    "--process",
+    type=PATH,
+    help="Model of the transfer system that `bondloop identify` wrote; left out, the test's own "
+    "emulated actuator is identified.",
+)
+@click.option("--family", "families", multiple=True, help="Try only this family of compensators; repeatable.")
+@click.option("--seconds", type=TIME, help="Length of a rehearsal; the test's own if left out.")
+@click.option("--budget", type=TIME, default=120.0, help="Seconds in which settings are tried and checked.")
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="NAME=DISTRIBUTION",
+    help="Tune over uncertain rigs instead, as `study --samples` draws them: settings of the test's "
+    "own controller that are best in a quantile; needs --setting.",
+)
+@click.option(
+    "--setting",
+    "ranges",
+    multiple=True,
+    metavar="NAME=LOW..HIGH",
+    help="With --over: what is set, and between what.",
+)
+@click.option("--quantile", type=PART, default=0.95, help="With --over: which one.")
+@click.option("--samples", type=WHOLE, default=128, help="With --over: rigs for each setting.")
+@click.option("--generations", type=WHOLE, default=12, help="With --over: how often new settings are tried.")
+@click.option("--seed", type=WHOLE, default=0, help="With --over: of what is drawn.")
+@click.option("--extrapolate/--hold", default=True, help="Carry the measured force on where that is better.")
+@click.option("--out", "-o", type=PATH, help="Folder for test file and figure; out/NAME if left out.")
+@click.option("--figures/--no-figures", default=True, help="Draw what was tried.")
+@json_option
+def tune(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: str,
+    settings: tuple[str, ...],
+    process: Path | None,
+    families: tuple[str, ...],
+    seconds: float | None,
+    budget: float,
+    over: tuple[str, ...],
+    ranges: tuple[str, ...],
+    quantile: float,
+    samples: int,
+    generations: int,
+    seed: int,
+    extrapolate: bool,
+    out: Path | None,
+    figures: bool,
+    as_json: bool,
 ) -> None:
     """Find the compensator that suits a test, with its settings; exits with 1 where none passes the check."""
     from bondloop.transfer import Process
     from bondloop.tuning import recommend
 
-    test, module = find_test(source, settings or [])
+    test, module = find_test(source, settings)
     if over or ranges:
         tune_rigs(
-            test, source, (over or [], ranges or []), (quantile, samples, generations, seed),
+            test, source, (over, ranges), (quantile, samples, generations, seed),
             own_length(test, module, seconds), out or Path("out") / short_name(source), figures, as_json,
         )  # fmt: skip
         return
@@ -204,7 +190,7 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         for path in wrote:
             print(f"wrote {path}")
     if answer.best is None:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _write_test(answer: Recommendation, path: Path, wrote: list[Path]) -> str:
@@ -222,7 +208,7 @@ def _write_test(answer: Recommendation, path: Path, wrote: list[Path]) -> str:
 def tune_rigs(
     test: HybridTest,
     source: str,
-    what: tuple[list[str], list[str]],
+    what: tuple[Sequence[str], Sequence[str]],
     how: tuple[float, int, int, int],
     seconds: float | None,
     folder: Path,

@@ -252,7 +252,7 @@ def test_a_bench_needs_a_link_with_channels():
 
 
 def call(bondloop_app, *words):
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     return CliRunner().invoke(bondloop_app, [str(w) for w in words])
 
