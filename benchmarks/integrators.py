@@ -22,14 +22,15 @@ from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,
     ChenRicles,
+    EquationOfMotion,
     HHTAlpha,
     KRAlpha,
     NewmarkExplicit,
     NewmarkImplicit,
     Rosenbrock,
-    work,
 )
 from bondloop.integrate.structural.base import Motion, Scheme
+from bondloop.integrate.structural.simulate import work
 from bondloop.integrate.substep import Coupling
 from bondloop.papers import bayer_substep as bayer
 from bondloop.rigs import RampHold, ShakingTable, Specimen
@@ -148,10 +149,11 @@ def alone(scheme: SubStep | Scheme, step: float = 1e-3) -> Tick:
 
     made: Any
     if isinstance(scheme, SubStep):
-        made = scheme.advance(*matrices, step, motion, load, Coupling([1], [force], impose))
+        coupling = Coupling([1], [force], impose)
+        made = scheme.advance(EquationOfMotion(*matrices, step, motion, load, coupling))
         parameters, own = made.parameters, made.states
     else:
-        made = scheme.advance(*matrices, step, motion, load, restoring)
+        made = scheme.advance(EquationOfMotion(*matrices, step, motion, load, restoring))
         parameters, own = {}, made.initial(states)
     kept = Update(tuple((v, v) for v in loads))
     return Tick(

@@ -42,7 +42,8 @@ from bondloop.integrate import NewmarkAverage
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, PureDelay, coulomb, dead_zone_spring
 from bondloop.safety import Interlock, Limits, PowerTrip, Switch
 from bondloop.signals import Chirp, Sine, Step, Table
-from bondloop.structures import Beam, RayleighRegion, ShearBuilding, Structure
+from bondloop.structures import Beam, ShearBuilding, Structure
+from bondloop.structures.damping import RayleighRegion
 from bondloop.transfer import Cylinder, MassSpringDamper, Process, ProcessMatrix, first_order, second_order
 
 

@@ -18,7 +18,7 @@ from bondloop import control, identify, results, structures, transfer
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.engine.data.described import Parameter
 from bondloop.errors import InputError
-from bondloop.integrate.structural import ChenRicles, simulate_structure, structure_tick
+from bondloop.integrate.structural import ChenRicles, simulate_structure
 from bondloop.signals import Earthquake, Jennings
 
 sys.path.append(str(Path(__file__).parent))
@@ -47,7 +47,7 @@ RESULTS = {
 """Classes that the package makes for users to read; what it puts into them is in SI."""
 
 WITHOUT = {
-    r"\.(discretise|at_start|advance|effective_mass|build)\(period\)": "of a tick that is being built, in SI",
+    r"\.(discretise|at_start|build|EquationOfMotion)\(period\)": "of a tick that is being built, in SI",
     r"engine\.passes\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
     r"identify\.Structure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
@@ -275,9 +275,6 @@ CALLS = {
     ),
     "integrate.structural.simulate_structure(period)": Called(
         lambda v: simulate_structure(ChenRicles(), 1, 0, 4, v, 5, initial=(1, 0)).displacement, "100 ms", 0.1
-    ),
-    "integrate.structural.structure_tick(period)": Called(
-        lambda v: structure_tick(ChenRicles(), 1, 0, 4, period=v, initial=(1, 0))[0].period, "100 ms", 0.1
     ),
     "results.prediction(period)": ms(lambda v: len(results.prediction({"it": PREDICTION}, v).axes)),
     "results.prediction(frequencies)": hertz(

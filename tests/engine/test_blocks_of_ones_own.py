@@ -118,8 +118,8 @@ class Own(Scheme):
     order: ClassVar[int] = 1
     way: object = field(default=None, compare=False)
 
-    def advance(self, M, C, K, period, motion, load, restoring):  # noqa: ARG002
-        return self.way(motion)
+    def advance(self, equation):
+        return self.way(equation.motion)
 
 
 @pytest.mark.parametrize(

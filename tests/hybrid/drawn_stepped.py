@@ -18,7 +18,7 @@ from bondloop.bondgraph import C, Clutch, Model, One, Port, R, Zero
 from bondloop.errors import BondloopError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
-from bondloop.integrate.structural import SCHEMES
+from bondloop.integrate.structural.simulate import SCHEMES
 from bondloop.rigs import GainError, LowPass, Noise, PureDelay, Quantisation, Saturation
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, ShearBuilding

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from bondloop.errors import InputError, SolveError
-from bondloop.structures import Beam, Frame3D, Matrices, Structure, mac, modes
+from bondloop.structures import Beam, Frame3D, Matrices, Structure, modes
 
 CANTILEVER = np.array([3.51601527, 22.03449156, 61.69721441])  # roots of cos x cosh x = -1, squared
 FREE = np.array([22.37328545, 61.67282288, 120.9033917])
@@ -110,13 +110,6 @@ def test_damping_ratios_and_coupling():
     C = np.zeros((8, 8))
     C[0, 0] = 1.0
     assert modes(Matrices(model.M, C, model.K, model.dofs), 8).coupling > 0.1
-
-
-def test_mac():
-    shapes = modes(chain(8), 4).shapes
-    np.testing.assert_allclose(mac(shapes, -3 * shapes), np.eye(4), atol=1e-12)
-    with pytest.raises(InputError, match="cannot be compared"):
-        mac(np.ones(3), np.ones(4))
 
 
 @pytest.mark.parametrize("n", [30, 400])

@@ -17,9 +17,9 @@ from bondloop.structures import (
     Structure,
     modes,
     static,
-    structure_from_tables,
 )
 from bondloop.structures.p_delta import bending_geometric
+from bondloop.structures.structure import structure_from_tables
 
 E, A, I, RHO, L = 210e9, 6e-3, 2e-5, 7850.0, 5.0
 EULER = np.pi**2 * E * I / L**2

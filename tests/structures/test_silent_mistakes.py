@@ -17,9 +17,9 @@ from bondloop.structures import (
     Structure,
     field_form,
     modes,
-    structure_from_tables,
     time_history,
 )
+from bondloop.structures.structure import structure_from_tables
 
 STEEL = {"E": 210e9, "rho": 7850.0, "A": 54e-4}
 

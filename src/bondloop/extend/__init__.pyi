@@ -49,8 +49,7 @@ from bondloop.errors import InputError as InputError
 from bondloop.errors import ModelError as ModelError
 from bondloop.integrate import Discretised as Discretised
 from bondloop.integrate import Integrator as Integrator
-from bondloop.integrate.structural import Motion as Motion
-from bondloop.integrate.structural import Restoring as Restoring
+from bondloop.integrate.structural import EquationOfMotion as EquationOfMotion
 from bondloop.integrate.structural import Scheme as Scheme
 from bondloop.integrate.structural import Stepped as Stepped
 from bondloop.integrate.structural import simulate_structure as simulate_structure

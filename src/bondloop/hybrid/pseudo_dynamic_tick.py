@@ -31,7 +31,7 @@ from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_
 from bondloop.hybrid.ground import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
 from bondloop.integrate import Coupling, Exact
-from bondloop.integrate.structural import Motion, combination, spread, stepped_by
+from bondloop.integrate.structural import EquationOfMotion, Motion, combination, spread, stepped_by
 from bondloop.rehearsal import SCALE, diverged, limit_word
 from bondloop.signals import Signals
 from bondloop.structures import Matrices, dof_domain
@@ -113,7 +113,8 @@ class PseudoDynamicTick:
 
         coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
         scheme = spread(test.scheme, self.at, len(test.numerical))
-        made = stepped_by(scheme, self.matrices, test.period, self.motion, self._loads, coupling)
+        equation = EquationOfMotion(*self.matrices, test.period, self.motion, self._loads, coupling)
+        made = stepped_by(scheme, equation)
         own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
         self.states.update(made.initial(own))
         for v, value in made.parameters.items():

@@ -13,7 +13,6 @@ __all__ = [
     "Modal",
     "NewmarkAverage",
     "SubStep",
-    "write_stepped_fmu",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

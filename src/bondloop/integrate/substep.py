@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import Assign, Const, Expr, Repeat, Step, Update, Var
+from bondloop.engine.ir import Const, Expr, Repeat, Step, Update, Var
 from bondloop.errors import InputError
 from bondloop.integrate.structural.base import (
-    Inverse,
-    Motion,
-    Restoring,
+    EquationOfMotion,
     Scheme,
     Stepped,
+    Terms,
+    Vector,
+    assigned,
     combination,
-    solved,
 )
-from bondloop.integrate.tolerances import LARGE_CONDITION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,132 +101,62 @@ class SubStep(Scheme):
         """One for each sub-step."""
         return self.sub_steps
 
-    def effective_mass(
-        self,
-        M: NDArray[np.float64],
-        C: NDArray[np.float64],
-        K: NDArray[np.float64],
-        period: float,
-        dofs: Sequence[str] = (),
-    ) -> NDArray[np.float64]:
-        """M_e of equation 5; an error names what makes it singular.
-
-        Parameters
-        ----------
-        M, C, K
-            Matrices of the structure, shape (n, n).
-        period
-            The sample period in s, h of the equation.
-        dofs
-            Names for messages; numbers where there are none.
-
-        Examples
-        --------
-        >>> one = np.ones((1, 1))
-        >>> SubStep().effective_mass(2 * one, 0 * one, 8 * one, 0.5)
-        array([[2.5]])
-        """
-        Me = M + self.delta * period * C + self.alpha * period**2 * K
-        size = np.abs(Me).max(axis=1)
-        names = dofs or [f"degree of freedom {i}" for i in range(len(Me))]
-        empty = [n for n, s in zip(names, size, strict=True) if s == 0]
-        if empty:
-            raise InputError(
-                f"the effective mass is singular: {', '.join(empty)} has neither mass, damping nor "
-                "stiffness; give it a mass"
-            )
-        scale = np.sqrt(np.abs(np.diag(Me)))
-        scale[scale == 0] = 1.0
-        if np.linalg.cond(Me / np.outer(scale, scale), 1 if len(Me) > LARGE_CONDITION else None) > 1e14:
-            raise InputError(
-                "the effective mass M + delta h C + alpha h² K is singular: some motion has neither mass, "
-                "damping nor stiffness; give every degree of freedom a mass"
-            )
-        return np.asarray(Me)
-
-    def advance(
-        self,
-        M: NDArray[np.float64],
-        C: NDArray[np.float64],
-        K: NDArray[np.float64],
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
-        """Write one step from t to t + period.
-
-        Parameters
-        ----------
-        M, C, K
-            Matrices of the numerical half, shape (n, n).
-        period
-            Time step in seconds.
-        motion
-            The states at t.
-        load
-            External forces at a fraction of the step, n of them.
-        restoring
-            The way to the rig and back, a `Coupling`.
-        """
-        if not isinstance(restoring, Coupling):
+    def advance(self, equation: EquationOfMotion) -> Stepped:
+        """Write one step from t to t + period; the restoring force of the ``equation`` is a `Coupling`."""
+        coupling = equation.restoring
+        if not isinstance(coupling, Coupling):
             raise InputError(
                 "SubStep commands a rig several times in a step, as in a bondloop.hybrid.PseudoDynamicTest; "
                 "for a restoring force without a rig take another scheme, such as NewmarkImplicit()"
             )
-        return _Writer(self, (M, C, K), period, motion, restoring).write(load)
+        return _Writer(self, equation, coupling).write()
 
 
 class _Writer:
     """The matrices of one step, and its statements."""
 
-    def __init__(
-        self,
-        scheme: SubStep,
-        matrices: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-        period: float,
-        motion: Motion,
-        coupling: Coupling,
-    ) -> None:
-        self.scheme, self.h, self.motion = scheme, period, motion
-        self.M, self.C, self.K = matrices
-        self.coupling = coupling
+    def __init__(self, scheme: SubStep, equation: EquationOfMotion, coupling: Coupling) -> None:
+        self.scheme, self.equation, self.coupling = scheme, equation, coupling
         self.interface, self.force = list(coupling.interface), list(coupling.force)
-        self.dofs = [v.name.rpartition(".")[0] for v in motion.displacement]
-        self.inverse = Inverse(scheme.effective_mass(self.M, self.C, self.K, period, self.dofs))
-        self.into = np.eye(len(self.M))[:, self.interface]
-        self.through = np.linalg.solve(self.inverse.left, self.into)
+        h = equation.period
+        Me = equation.M + scheme.delta * h * equation.C + scheme.alpha * h**2 * equation.K  # eq. 5
+        self.inverse = equation.inverse(Me, "the effective mass M + delta h C + alpha h² K", "give it a mass")
+        self.into = equation.eye[:, self.interface]
+        self.through = np.linalg.solve(Me, self.into)
         self.gain = self.through[self.interface]
         if scheme.control == "displacement":
-            self.gain = scheme.alpha * period**2 * self.gain
+            self.gain = scheme.alpha * h**2 * self.gain
 
-    def write(self, load: Callable[[float], Sequence[Expr]]) -> Stepped:
-        s, h, made = self.scheme, self.h, Stepped()
-        u, v, a = self.motion.displacement, self.motion.velocity, self.motion.acceleration
-        f = self._compensation(made, load(0.0))
+    def write(self) -> Stepped:
+        s, equation, made = self.scheme, self.equation, Stepped()
+        C, K, h, eye = equation.C, equation.K, equation.period, equation.eye
+        u, v, a = equation.displacement, equation.velocity, equation.acceleration
+        f = self._compensation(made)
         # Equations 6 and 8: F_e of the motion at t, and the part of the acceleration known in advance.
-        explicit = self._vars("explicit")
-        eye = np.eye(len(u))
-        terms: list[tuple[NDArray[np.float64], Sequence[Expr]]] = [
-            (-self.K, u),
-            (-(self.C + h * self.K), v),
-            (-((1 - s.delta) * h * self.C + (0.5 - s.alpha) * h**2 * self.K), a),
+        explicit = self._named("explicit")
+        terms: Terms = [
+            (-K, u),
+            (-(C + h * K), v),
+            (-((1 - s.delta) * h * C + (0.5 - s.alpha) * h**2 * K), a),
             (eye, f),
-            (eye, load(1.0)),
+            (eye, equation.load(1.0)),
         ]
-        made.steps += solved(explicit, self.inverse, terms, self.motion, "unbalanced")
-        ramp_end = self._ramp_end(made, explicit)
-        ramp = [Var(f"scheme.ramp.{self.dofs[i]}") for i in self.interface]
-        used = [Var(f"scheme.used_force.{self.dofs[i]}") for i in self.interface]
+        made.steps += equation.solved(explicit, self.inverse, terms, "unbalanced")
+        ramp, used = (self._named(word)[self.interface] for word in ("ramp", "used_force"))
+        ramp_end = explicit[self.interface]
+        if s.control == "displacement":  # the one that goes with the explicit acceleration
+            known = u + h * v + (0.5 - s.alpha) * h**2 * a + s.alpha * h**2 * explicit
+            ramp_end = self._named("explicit_displacement")[self.interface]
+            made.steps += assigned(ramp_end, known[self.interface])
         made.command = [Const(0.0)] * len(u)
         self._sub_steps(made, ramp, ramp_end, used)
-        new = self._vars("new_acceleration")
+        new = self._named("new_acceleration")
         made.steps += combination(new, [(eye, explicit), (self.through, used)])
+        new_u = u + h * v + (0.5 - s.alpha) * h**2 * a + s.alpha * h**2 * new  # eq. 4
+        new_v = v + (1 - s.delta) * h * a + s.delta * h * new  # eq. 3
         pairs: list[tuple[Var, Expr]] = []
-        for ui, vi, ai, ni in zip(u, v, a, new, strict=True):
-            pairs.append((ui, ui + h * vi + (0.5 - s.alpha) * h**2 * ai + s.alpha * h**2 * ni))  # eq. 4
-            pairs.append((vi, vi + (1 - s.delta) * h * ai + s.delta * h * ni))  # eq. 3
-            pairs.append((ai, ni))
+        for ui, uj, vi, vj, ai, aj in zip(u, new_u, v, new_v, a, new, strict=True):
+            pairs += [(ui, uj), (vi, vj), (ai, aj)]
         made.steps.append(Update((*pairs, *zip(ramp, ramp_end, strict=True))))
         size = np.ones(len(ramp))
         began = self.coupling.acceleration * size if s.control == "acceleration" else 0 * size
@@ -235,76 +164,53 @@ class _Writer:
         made.states.update(zip(ramp, first.tolist(), strict=True))
         return made
 
-    def _vars(self, word: str) -> list[Var]:
-        return [Var(f"scheme.{word}.{d}") for d in self.dofs]
+    def _named(self, word: str) -> Vector:
+        return np.array([Var(f"scheme.{word}.{dof}") for dof in self.equation.motion.names], object)
 
-    def _compensation(self, made: Stepped, load: Sequence[Expr]) -> list[Var]:
+    def _compensation(self, made: Stepped) -> Vector:
         """Equations 1 and 9: the error forces at t, the last f(E) included, and what they add to the step."""
-        s, h = self.scheme, self.h
-        P = Var("scheme.P")
+        s, equation, h = self.scheme, self.equation, self.equation.period
+        error, applied, eye = self._named("error"), self._named("compensation"), equation.eye
+        terms: Terms = [
+            (equation.K, equation.displacement),
+            (equation.C, equation.velocity),
+            (equation.M, equation.acceleration),
+            (-self.into, self.force),
+            (-eye, equation.load(0.0)),
+            (-eye, applied),
+        ]
+        made.steps += combination(error, terms)
+        made.error = list(error)
+        P, I, D = (Var(f"scheme.{letter}") for letter in "PID")
         made.parameters[P] = s.P
-        error, applied = self._vars("error"), self._vars("compensation")
-        eye = np.eye(len(error))
-        m = self.motion
-        made.steps += combination(
-            error,
-            [
-                (self.K, m.displacement), (self.C, m.velocity), (self.M, m.acceleration),
-                (-self.into, self.force), (-eye, load), (-eye, applied),
-            ],
-        )  # fmt: skip
-        made.error = error
         made.states.update(dict.fromkeys(applied, 0.0))
-        sums: list[Expr] = [*error]
-        updates: list[tuple[Var, Expr]] = []
+        sums, updates = error, list[tuple[Var, Expr]]()
         if s.I:
-            total = self._vars("error_sum")
+            total = self._named("error_sum")
             made.states.update(dict.fromkeys(total, 0.0))
-            grown = [t + e for t, e in zip(total, error, strict=True)]
-            I = Var("scheme.I")
             made.parameters[I] = s.I
-            sums = [x + (h * I) * g for x, g in zip(sums, grown, strict=True)]
+            grown = total + error
+            sums = sums + [(h * I) * x for x in grown]
             updates += zip(total, grown, strict=True)
         if s.D:
-            old = self._vars("old_error")
+            old = self._named("old_error")
             made.states.update(dict.fromkeys(old, 0.0))
-            D = Var("scheme.D")
             made.parameters[D] = s.D
-            sums = [x + (D / h) * (e - o) for x, e, o in zip(sums, error, old, strict=True)]
+            sums = sums + [(D / h) * x for x in error - old]
             updates += zip(old, error, strict=True)
-        f = self._vars("new_compensation")
-        made.steps += [Assign(t, P * x) for t, x in zip(f, sums, strict=True)]
+        f = self._named("new_compensation")
+        made.steps += assigned(f, [P * x for x in sums])
         made.steps.append(Update((*zip(applied, f, strict=True), *updates)))
         return f
 
-    def _ramp_end(self, made: Stepped, explicit: list[Var]) -> list[Var]:
-        """Return what the ramp reaches: the explicit acceleration, or the displacement that goes with it."""
-        if self.scheme.control == "acceleration":
-            return [explicit[i] for i in self.interface]
-        s, h, ends = self.scheme, self.h, []
-        for i in self.interface:
-            u, v, a = (
-                x[i] for x in (self.motion.displacement, self.motion.velocity, self.motion.acceleration)
-            )
-            end = Var(f"scheme.explicit_displacement.{self.dofs[i]}")
-            known = u + h * v + (0.5 - s.alpha) * h**2 * a
-            made.steps.append(Assign(end, known + s.alpha * h**2 * explicit[i]))
-            ends.append(end)
-        return ends
-
-    def _sub_steps(self, made: Stepped, ramp: list[Var], ramp_end: list[Var], used: list[Var]) -> None:
-        k = self.scheme.sub_steps
-        number = Var("scheme.sub_step")
-        body: list[Step] = [Assign(x, f) for x, f in zip(used, self.force, strict=True)]
-        implicit = [Var(f"scheme.implicit.{self.dofs[i]}") for i in self.interface]
-        body += combination(implicit, [(self.gain, used)])
-        commands = [Var(f"scheme.command.{self.dofs[i]}") for i in self.interface]
-        for i, command, old, new, part in zip(
-            self.interface, commands, ramp, ramp_end, implicit, strict=True
-        ):
-            body.append(Assign(command, old + (new - old) * ((number + 1) / Const(k)) + part))
+    def _sub_steps(self, made: Stepped, ramp: Vector, ramp_end: Vector, used: Vector) -> None:
+        k, number = self.scheme.sub_steps, Var("scheme.sub_step")
+        implicit, commands = (self._named(word)[self.interface] for word in ("implicit", "command"))
+        body = [*assigned(used, self.force), *combination(implicit, [(self.gain, used)])]
+        body += assigned(commands, ramp + (ramp_end - ramp) * ((number + 1) / Const(k)) + implicit)
+        for i, command in zip(self.interface, commands, strict=True):
             made.command[i] = command
-        body += self.coupling.impose(commands, number)
+        body += self.coupling.impose(list(commands), number)
         made.steps.append(Repeat(k, number, tuple(body)))
 
 

@@ -11,9 +11,6 @@ SINGULAR = 1e-13
 DIVERGED = 1e12
 """A displacement, in m, that no structure reaches."""
 
-LARGE_CONDITION = 300
-"""Degrees of freedom beyond which a condition number is one of sums of columns, in a tenth of the time."""
-
 NEAR_LAWS = 0.1
 """Share of its own influence above which one law's on another is solved for within a sweep."""
 

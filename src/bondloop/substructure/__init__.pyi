@@ -1,9 +1,6 @@
-from bondloop.bondgraph import cut as cut
 from bondloop.bondgraph import interfaces as interfaces
 from bondloop.bondgraph import rejoin as rejoin
-from bondloop.substructure.assumptions import Assumption as Assumption
 from bondloop.substructure.assumptions import Assumptions as Assumptions
-from bondloop.substructure.assumptions import CausalPath as CausalPath
 from bondloop.substructure.assumptions import check_assumptions as check_assumptions
 from bondloop.substructure.assumptions import shortest_causal_path as shortest_causal_path
 from bondloop.substructure.coupler import Coupler as Coupler

@@ -7,7 +7,6 @@ from bondloop.lazy_names import lazy_names
 __all__ = [
     "BallScrew",
     "CascadedLoops",
-    "CoupledTransfer",
     "Cylinder",
     "ElectroMechanical",
     "MassSpringDamper",
@@ -17,11 +16,8 @@ __all__ = [
     "ServoHydraulic",
     "ServoMotor",
     "ServoValve",
-    "Transfer",
-    "coupled_transfer",
     "first_order",
     "second_order",
-    "transfer_system",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

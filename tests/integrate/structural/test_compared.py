@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.integrate.structural import SCHEMES
+from bondloop.integrate.structural.simulate import SCHEMES
 
 FILE = Path(__file__).parents[3] / "benchmarks" / "integrators.py"
 

@@ -15,9 +15,9 @@ from bondloop.integrate.structural import (
     NewmarkExplicit,
     NewmarkImplicit,
     Rosenbrock,
-    structure_tick,
 )
 from bondloop.integrate.structural.base import Estimating
+from bondloop.integrate.structural.simulate import structure_tick
 
 OMEGAS = [0.05, 0.5, 1.5, 1.99, 3.0, 10.0, 100.0]
 

@@ -13,10 +13,10 @@ from bondloop.engine.ir.statement import Assign, Loop
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.structural import (
-    SCHEMES,
     AlphaOS,
     CentralDifference,
     ChenRicles,
+    EquationOfMotion,
     HHTAlpha,
     KRAlpha,
     Motion,
@@ -25,9 +25,8 @@ from bondloop.integrate.structural import (
     Rosenbrock,
     find_scheme,
     simulate_structure,
-    structure_tick,
-    work,
 )
+from bondloop.integrate.structural.simulate import SCHEMES, structure_tick, work
 from bondloop.signals import Sine, Table
 
 ALL = [
@@ -76,7 +75,8 @@ def test_a_step_asks_a_fixed_number_of_times_and_has_no_loops(scheme):
         return [Assign(r, 3 * u[0])], [r, Const(0.0)]
 
     motion = Motion.named(["a", "b"])
-    made = scheme.advance(M2, C2, K2, 0.01, motion, lambda _: [Const(1.0), Const(0.0)], restoring)
+    equation = EquationOfMotion(M2, C2, K2, 0.01, motion, lambda _: [Const(1.0), Const(0.0)], restoring)
+    made = scheme.advance(equation)
     assert len(asked) == len(set(asked)) == scheme.calls
     assert not any(isinstance(s, Loop) for s in made.steps)
     assert set(made.starts) == set(made.states)
@@ -188,11 +188,10 @@ def test_parameters_outside_the_stable_range_are_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("scheme", ALL, ids=name)
 @pytest.mark.parametrize("period", [0.0, -0.01, float("nan")])
-def test_a_period_must_be_positive(scheme, period):
+def test_a_period_must_be_positive(period):
     with pytest.raises(InputError, match="time step must be positive"):
-        scheme.advance(M2, C2, K2, period, Motion.named("ab"), lambda _: [], lambda *_: ([], []))
+        EquationOfMotion(M2, C2, K2, period, Motion.named("ab"), lambda _: [], lambda *_: ([], []))
 
 
 @pytest.mark.parametrize(

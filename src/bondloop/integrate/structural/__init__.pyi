@@ -1,5 +1,5 @@
+from bondloop.integrate.structural.base import EquationOfMotion as EquationOfMotion
 from bondloop.integrate.structural.base import Motion as Motion
-from bondloop.integrate.structural.base import Restoring as Restoring
 from bondloop.integrate.structural.base import Scheme as Scheme
 from bondloop.integrate.structural.base import Stepped as Stepped
 from bondloop.integrate.structural.base import combination as combination
@@ -13,10 +13,5 @@ from bondloop.integrate.structural.implicit import AlphaOS as AlphaOS
 from bondloop.integrate.structural.implicit import HHTAlpha as HHTAlpha
 from bondloop.integrate.structural.implicit import NewmarkImplicit as NewmarkImplicit
 from bondloop.integrate.structural.implicit import Rosenbrock as Rosenbrock
-from bondloop.integrate.structural.simulate import SCHEMES as SCHEMES
-from bondloop.integrate.structural.simulate import Response as Response
-from bondloop.integrate.structural.simulate import Work as Work
 from bondloop.integrate.structural.simulate import find_scheme as find_scheme
 from bondloop.integrate.structural.simulate import simulate_structure as simulate_structure
-from bondloop.integrate.structural.simulate import structure_tick as structure_tick
-from bondloop.integrate.structural.simulate import work as work

@@ -23,8 +23,10 @@ from bondloop.engine.ir import (
     LEAST,
     Assign,
     Const,
+    ConstantMatrix,
     Expr,
     Factored,
+    MatrixRow,
     Product,
     SingularError,
     Step,
@@ -36,14 +38,25 @@ from bondloop.engine.ir import (
 )
 from bondloop.engine.passes import call_part, expect_statements
 from bondloop.errors import InputError, ModelError
+from bondloop.integrate.base import check_period
 from bondloop.integrate.tolerances import DENSE_ENTRIES, SINGULAR
 from bondloop.structures import dof_domain
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import DTypeLike
 
 
 Array = NDArray[np.float64]
+Vector = NDArray[np.object_]
+"""Expressions, one for each degree of freedom, that are added and multiplied like numbers."""
+Term = tuple[NDArray[Any], Sequence[Expr] | Vector]
+"""A matrix, and the vector that it multiplies."""
+Terms = Sequence[Term]
+"""What is added up."""
+
+Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
+"""``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
+degree of freedom. ``label`` is unique to the call and goes into variable names."""
 
 
 def square(what: str, matrix: ArrayLike | None, size: int) -> Array:
@@ -111,35 +124,6 @@ class Inverse:
             return found if worth_factors(found) else None
         except SingularError:
             return None
-
-
-def inverse(matrix: Array, motion: Motion, what: str, remedy: str) -> Inverse:
-    """Return the inverse, or say which degree of freedom makes the matrix singular."""
-    result = Inverse(matrix)
-    if result.factors is not None:
-        return result
-    scale = np.sqrt(np.abs(matrix).max(axis=1, initial=0.0))
-    bad = np.flatnonzero(scale == 0.0)
-    if not len(bad):
-        _, s, right = np.linalg.svd(matrix / np.outer(scale, scale))
-        bad = np.abs(right[-1:]).argmax(axis=1) if len(s) and s[-1] <= SINGULAR * s[0] else bad
-    if len(bad):
-        raise InputError(f"{what} is singular at '{motion.names[int(bad[0])]}'; {remedy}")
-    return result
-
-
-def regular_mass(scheme: Scheme, M: Array, motion: Motion) -> Inverse:
-    """Return the inverse of the mass matrix, which an explicit scheme needs."""
-    name = type(scheme).__name__
-    return inverse(
-        M, motion, "the mass matrix", f"{name} is explicit and divides by the mass: give this degree of "
-        "freedom a mass, condense it, or take AlphaOS, HHTAlpha or NewmarkImplicit",
-    )  # fmt: skip
-
-
-Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
-"""``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
-degree of freedom. ``label`` is unique to the call and goes into variable names."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +218,167 @@ class Stepped:
         return {**self.states, **{v: evaluate(e, given) for v, e in self.starts.items()}}
 
 
+@dataclass(frozen=True)
+class EquationOfMotion:
+    """M ü + C u̇ + K u + r(u, u̇) = F over one step: what a scheme writes its statements from.
+
+    Parameters
+    ----------
+    M, C, K
+        Matrices of the numerical half; ``K`` may also serve as the initial stiffness that a scheme needs.
+    period
+        Time step in seconds.
+    motion
+        The states at the beginning of the step.
+    load
+        External forces at a fraction of the step, one per degree of freedom.
+    restoring
+        Gives the specimen's forces; a `Coupling` where a rig does.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1))
+    >>> motion = Motion.named(["u"], "")
+    >>> equation = EquationOfMotion(one, 0 * one, 4 * one, 0.1, motion, load=None, restoring=None)
+    >>> equation.displacement + 0.1 * equation.velocity
+    array([<Op u.displacement + 0.1*u.velocity>], dtype=object)
+    """
+
+    M: Array
+    C: Array
+    K: Array
+    period: float
+    motion: Motion
+    load: Callable[[float], Sequence[Expr]]
+    restoring: Restoring
+
+    __repr__ = brief
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", check_period(self.period).value)
+
+    @property
+    def displacement(self) -> Vector:
+        """The displacements at the beginning of the step."""
+        return np.array(self.motion.displacement, dtype=object)
+
+    @property
+    def velocity(self) -> Vector:
+        """The velocities at the beginning of the step."""
+        return np.array(self.motion.velocity, dtype=object)
+
+    @property
+    def acceleration(self) -> Vector:
+        """The accelerations at the beginning of the step."""
+        return np.array(self.motion.acceleration, dtype=object)
+
+    @property
+    def eye(self) -> Array:
+        """The identity matrix."""
+        return np.eye(len(self.M))
+
+    def named(self, *words: str) -> list[Vector]:
+        """Return vectors of new variables, one vector for each of ``words``: ``tip.uy.predicted``."""
+        return [np.array([Var(f"{name}.{word}") for name in self.motion.names], object) for word in words]
+
+    def ask(self, displacement: Vector, velocity: Vector, label: str) -> tuple[list[Step], Vector]:
+        """Return statements that ask for the restoring force, and the variables that have it.
+
+        Parameters
+        ----------
+        displacement, velocity
+            Of the specimen.
+        label
+            Unique to the call.
+        """
+        steps, forces = self.restoring(list(displacement), list(velocity), label)
+        if len(forces) != len(self.M):
+            raise InputError(
+                f"the restoring force must have {len(self.M)} components, one per degree of freedom; found "
+                f"{len(forces)}"
+            )
+        [targets] = self.named(f"restoring@{label}")
+        return [*steps, *assigned(targets, forces)], targets
+
+    def unbalanced(
+        self, fraction: float, r: Vector, v: Vector, u: Vector
+    ) -> list[tuple[NDArray[Any], Sequence[Expr] | Vector]]:
+        """Return the terms of F - r - C v - K u, with the load at a ``fraction`` of the step."""
+        return [(self.eye, self.load(fraction)), (-self.eye, r), (-self.C, v), (-self.K, u)]
+
+    def solved(self, targets: Vector, inverse: Inverse | Array, terms: Terms, word: str) -> list[Step]:
+        """Return statements for ``targets = inverse @ sum of matrix @ vector`` over terms.
+
+        One product, or two where the sum is sparse and takes fewer multiplications on its own; ``word`` names
+        it. The second is a solution with the factors of the matrix where that takes less than its inverse.
+
+        Parameters
+        ----------
+        targets
+            What is solved for.
+        inverse
+            Of the matrix on the left-hand side.
+        terms
+            The right-hand side.
+        word
+            Names it.
+        """
+        [total] = self.named(word)
+        if isinstance(inverse, Inverse):
+            if inverse.factors is not None:
+                return [*combination(total, terms), Product(tuple(targets), inverse.factors, tuple(total))]
+            inverse = np.asarray(inverse)
+        merged = [(inverse @ matrix, vector) for matrix, vector in terms]
+        apart = sum(np.count_nonzero(matrix) for matrix, _ in terms) + np.count_nonzero(inverse)
+        if sum(np.count_nonzero(matrix) for matrix, _ in merged) <= apart:
+            return combination(targets, merged)
+        return [*combination(total, terms), *combination(targets, [(inverse, total)])]
+
+    def update(self, u: Vector, v: Vector, a: Vector, own: Mapping[Var, Expr] | None = None) -> Update:
+        """Return the update that ends a step: the new motion ``u, v, a``, and the scheme's ``own`` states."""
+        m = self.motion
+        pairs = zip((*m.displacement, *m.velocity, *m.acceleration), (*u, *v, *a), strict=True)
+        return Update((*pairs, *(own or {}).items()))
+
+    def of_acceleration(self, matrix: Array, word: str, targets: Vector) -> dict[Var, Expr]:
+        """Return initial values of ``targets``: a ``matrix``, called a ``word``, times the acceleration."""
+        named = ConstantMatrix(matrix, word)
+        return {var: MatrixRow(named, i, self.motion.acceleration) for i, var in enumerate(targets)}
+
+    def inverse(self, matrix: Array, what: str, remedy: str) -> Inverse:
+        """Return an inverse, or an error that names the degree of freedom which makes a matrix singular.
+
+        Parameters
+        ----------
+        matrix
+            Any of this size.
+        what, remedy
+            What it is, and what to do where it is singular.
+        """
+        result = Inverse(matrix)
+        if result.factors is not None:
+            return result
+        scale = np.sqrt(np.abs(matrix).max(axis=1, initial=0.0))
+        bad = np.flatnonzero(scale == 0.0)
+        scaled = matrix / np.outer(scale, scale) if not len(bad) else matrix
+        # The condition number of sums of columns takes a tenth of the time, and is at most n times too small.
+        if len(matrix) and not len(bad) and len(matrix) * np.linalg.cond(scaled, 1) * SINGULAR >= 1:
+            _, s, right = np.linalg.svd(scaled)
+            bad = np.abs(right[-1:]).argmax(axis=1) if s[-1] <= SINGULAR * s[0] else bad
+        if len(bad):
+            raise InputError(f"{what} is singular at '{self.motion.names[int(bad[0])]}'; {remedy}")
+        return result
+
+    def mass_inverse(self, scheme: Scheme) -> Inverse:
+        """Return the inverse of the mass matrix, which an explicit ``scheme`` needs."""
+        return self.inverse(
+            self.M,
+            "the mass matrix",
+            f"{type(scheme).__name__} is explicit and divides by the mass: give this degree of freedom a "
+            "mass, condense it, or take AlphaOS, HHTAlpha or NewmarkImplicit",
+        )
+
+
 class Scheme(Described, ABC, family="scheme"):
     """A time-stepping scheme for structures."""
 
@@ -265,57 +410,27 @@ class Scheme(Described, ABC, family="scheme"):
         return float("inf")
 
     @abstractmethod
-    def advance(
-        self,
-        M: NDArray[np.float64],
-        C: NDArray[np.float64],
-        K: NDArray[np.float64],
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
-        """Write one step from t to t + period.
-
-        Parameters
-        ----------
-        M, C, K
-            Matrices of the numerical half; ``K`` may also serve as the initial stiffness that a scheme needs.
-        period
-            Time step in seconds.
-        motion
-            The states at t.
-        load
-            External forces at a fraction of the step, one per degree of freedom.
-        restoring
-            Gives the specimen's forces; a `Coupling` where a rig does.
-        """
+    def advance(self, equation: EquationOfMotion) -> Stepped:
+        """Write one step from t to t + period of an ``equation`` of motion."""
 
 
-def stepped_by(
-    scheme: Scheme,
-    matrices: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    period: float,
-    motion: Motion,
-    load: Callable[[float], Sequence[Expr]],
-    restoring: Restoring,
-) -> Stepped:
+def stepped_by(scheme: Scheme, equation: EquationOfMotion) -> Stepped:
     """Return the step that a scheme writes, looked at: a command for each degree of freedom."""
-    made = call_part(scheme, "advance", *matrices, period, motion, load, restoring)
+    made = call_part(scheme, "advance", equation)
     where = f"{type(scheme).__name__}.advance"
     if not isinstance(made, Stepped):
         raise ModelError(f"{where}: expected Stepped(steps, command=...); found {made!r:.60}")
     expect_statements(made.steps, where)
-    if len(made.command) != len(motion.displacement):
+    if len(made.command) != len(equation.M):
         raise ModelError(
-            f"{where}: expected command with {len(motion.displacement)} entries, one for each degree of "
+            f"{where}: expected command with {len(equation.M)} entries, one for each degree of "
             f"freedom; found {len(made.command)}"
         )
     made.command = [as_expr(e) for e in made.command]
     return made
 
 
-def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:
+def combination(targets: Sequence[Var] | Vector, terms: Terms) -> list[Step]:
     """Statements for ``targets = sum of matrix @ vector`` over terms, as one constant matrix product.
 
     What is multiplied by zero is left out; large matrices are kept sparse.
@@ -332,75 +447,17 @@ def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequenc
                 f"a matrix of shape {block.shape} does not fit {n} targets and {len(vector)} sources"
             )
         acts = [not (isinstance(e, Const) and e.value == 0.0) for e in vector]
-        blocks.append(
-            block[:, acts] if n * len(vector) <= DENSE_ENTRIES else sparse.csr_array(block)[:, acts]
-        )
+        small = n * len(vector) <= DENSE_ENTRIES
+        blocks.append(block[:, acts] if small else sparse.csr_array(block)[:, acts])
         sources += [e for e, acting in zip(vector, acts, strict=True) if acting]
     if all(isinstance(block, np.ndarray) for block in blocks):
         return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
     return [Product(tuple(targets), sparse.csr_array(sparse.hstack(blocks)), tuple(sources))]
 
 
-def solved(
-    targets: Sequence[Var],
-    inverse: Inverse | NDArray[np.float64],
-    terms: Sequence[tuple[NDArray[np.float64], Sequence[Expr]]],
-    motion: Motion,
-    word: str,
-) -> list[Step]:
-    """Statements for ``targets = inverse @ sum of matrix @ vector`` over terms.
-
-    One product, or two where the sum is sparse and takes fewer multiplications on its own; ``word`` names it.
-    The second is a solution with the factors of the matrix where that takes less than its inverse.
-    """
-    if isinstance(inverse, Inverse):
-        if inverse.factors is not None:
-            total = named(motion, word)
-            return [*combination(total, terms), Product(tuple(targets), inverse.factors, total)]
-        inverse = np.asarray(inverse)
-    merged = [(inverse @ matrix, vector) for matrix, vector in terms]
-    apart = sum(np.count_nonzero(matrix) for matrix, _ in terms) + np.count_nonzero(inverse)
-    if sum(np.count_nonzero(matrix) for matrix, _ in merged) <= apart:
-        return combination(targets, merged)
-    total = named(motion, word)
-    return [*combination(total, terms), *combination(targets, [(inverse, total)])]
-
-
-def named(motion: Motion, word: str) -> tuple[Var, ...]:
-    """Return variables for a quantity of each degree of freedom: ``tip.uy.predicted``."""
-    return tuple(Var(f"{name}.{word}") for name in motion.names)
-
-
-def assigned(targets: Sequence[Var], values: Sequence[Expr]) -> list[Step]:
+def assigned(targets: Sequence[Var] | Vector, values: Sequence[Expr] | Vector) -> list[Step]:
     """Statements that give targets their values, one by one."""
     return [Assign(t, v) for t, v in zip(targets, values, strict=True)]
-
-
-def ask(
-    restoring: Restoring, motion: Motion, displacement: Sequence[Expr], velocity: Sequence[Expr], label: str
-) -> tuple[list[Step], tuple[Var, ...]]:
-    """Statements that ask for the restoring force, and the variables that have it."""
-    steps, forces = restoring(displacement, velocity, label)
-    if len(forces) != len(motion.displacement):
-        raise InputError(
-            f"the restoring force must have {len(motion.displacement)} components, one per degree of "
-            f"freedom; found {len(forces)}"
-        )
-    targets = named(motion, f"restoring@{label}")
-    return [*steps, *assigned(targets, forces)], targets
-
-
-def moved(
-    motion: Motion,
-    displacement: Sequence[Expr],
-    velocity: Sequence[Expr],
-    acceleration: Sequence[Expr],
-    own: Mapping[Var, Expr] | None = None,
-) -> Update:
-    """Return the update that ends a step: the motion, and the scheme's own states."""
-    olds = (*motion.displacement, *motion.velocity, *motion.acceleration)
-    pairs = zip(olds, (*displacement, *velocity, *acceleration), strict=True)
-    return Update((*pairs, *(own or {}).items()))
 
 
 @dataclass(frozen=True)
@@ -475,14 +532,3 @@ def check_alpha(scheme: Scheme, alpha: float) -> None:
     """Refuse an α outside [-1/3, 0], and recognise OpenSees' own."""
     hint = f" (OpenSees' alpha is 1 + ours: give {alpha - 1:g})" if 2 / 3 - 1e-9 <= alpha < 1 else ""
     between(scheme, "alpha", alpha, -1 / 3, 0.0, hint)
-
-
-def check_iterations(scheme: Scheme, iterations: object, path: object) -> None:
-    """Refuse a number of iterations or an order of the path that cannot be."""
-    name = type(scheme).__name__
-    if not isinstance(iterations, int) or iterations < 1:
-        raise InputError(f"{name}: iterations must be a whole number from 1 up; found {iterations!r}")
-    if path not in (1, 2):
-        raise InputError(
-            f"{name}: path must be 1 or 2, the order of the polynomial of commands; found {path!r}"
-        )

@@ -1,38 +1,26 @@
 """Explicit schemes: central differences, Newmark's, CR and KR-α."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import ConstantMatrix, MatrixRow
-from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
-    Array,
+    EquationOfMotion,
     Estimating,
-    Motion,
-    Restoring,
     Scheme,
     Stepped,
-    ask,
+    Terms,
     assigned,
     between,
     combination,
-    inverse,
-    moved,
-    named,
-    regular_mass,
-    solved,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bondloop.engine.ir import Expr, Var
 
 
 @dataclass(frozen=True)
@@ -67,45 +55,31 @@ class CentralDifference(Scheme):
         """Largest ω·period at which an undamped linear oscillator stays bounded."""
         return 2.0
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: the specimen at u⁺, then the displacement after it."""
-        h = check_period(period).value
-        regular_mass(self, M, motion)
+        M, C, K, h = equation.M, equation.C, equation.K, equation.period
+        equation.mass_inverse(self)
         left = M / h**2 + C / (2 * h)
-        D = inverse(left, motion, "the effective mass M + h C / 2", "check the damping matrix")
-        eye = np.eye(len(M))
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
-        ahead, beyond = named(motion, "ahead"), named(motion, "ahead@next")
-        fastest = [w + h * b for w, b in zip(v, a, strict=True)]
-        asking, r = ask(restoring, motion, ahead, fastest, "end")
-        new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
+        D = equation.inverse(left, "the effective mass M + h C / 2", "check the damping matrix")
+        eye, u, v, a = equation.eye, equation.displacement, equation.velocity, equation.acceleration
+        ahead, beyond = equation.named("ahead", "ahead@next")
+        new_v, new_a = equation.named("velocity@next", "acceleration@next")
+        asking, r = equation.ask(ahead, v + h * a, "end")
+        known: Terms = [
+            (eye, equation.load(1.0)),
+            (-eye, r),
+            (2 * M / h**2 - K, ahead),
+            (C / (2 * h) - M / h**2, u),
+        ]
         steps = [
             *asking,
-            *solved(
-                beyond,
-                D,
-                [(eye, load(1.0)), (-eye, r), (2 * M / h**2 - K, ahead), (C / (2 * h) - M / h**2, u)],
-                motion,
-                "unbalanced",
-            ),
-            *assigned(new_v, [(b - d) / (2 * h) for b, d in zip(beyond, u, strict=True)]),
-            *assigned(new_a, [(b - 2 * n + d) / h**2 for b, n, d in zip(beyond, ahead, u, strict=True)]),
-            moved(motion, ahead, new_v, new_a, dict(zip(ahead, beyond, strict=True))),
+            *equation.solved(beyond, D, known, "unbalanced"),
+            *assigned(new_v, (beyond - u) / (2 * h)),
+            *assigned(new_a, (beyond - 2 * ahead + u) / h**2),
+            equation.update(ahead, new_v, new_a, dict(zip(ahead, beyond, strict=True))),
         ]
-        first = [d + h * w + h**2 / 2 * b for d, w, b in zip(u, v, a, strict=True)]
+        first = u + h * v + h**2 / 2 * a
         return Stepped(steps, dict.fromkeys(ahead, 0.0), list(ahead), dict(zip(ahead, first, strict=True)))
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)
@@ -151,35 +125,23 @@ class NewmarkExplicit(Scheme):
         """Largest ω·period at which an undamped linear oscillator stays bounded."""
         return math.sqrt(2 / self.gamma)
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: predict, ask, solve for the acceleration."""
-        h, g = check_period(period).value, self.gamma
-        regular_mass(self, M, motion)
-        D = inverse(M + g * h * C, motion, "the effective mass M + gamma h C", "check the damping matrix")
-        eye = np.eye(len(M))
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
-        end, predicted = named(motion, "displacement@next"), named(motion, "velocity@predicted")
-        new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
-        fastest = [w + h * b for w, b in zip(v, a, strict=True)]
-        asking, r = ask(restoring, motion, end, fastest, "end")
+        h, g = equation.period, self.gamma
+        equation.mass_inverse(self)
+        left = equation.M + g * h * equation.C
+        D = equation.inverse(left, "the effective mass M + gamma h C", "check the damping matrix")
+        u, v, a = equation.displacement, equation.velocity, equation.acceleration
+        end, predicted = equation.named("displacement@next", "velocity@predicted")
+        new_v, new_a = equation.named("velocity@next", "acceleration@next")
+        asking, r = equation.ask(end, v + h * a, "end")
         steps = [
-            *assigned(end, [d + h * w + h**2 / 2 * b for d, w, b in zip(u, v, a, strict=True)]),
-            *assigned(predicted, [w + (1 - g) * h * b for w, b in zip(v, a, strict=True)]),
+            *assigned(end, u + h * v + h**2 / 2 * a),
+            *assigned(predicted, v + (1 - g) * h * a),
             *asking,
-            *solved(
-                new_a, D, [(eye, load(1.0)), (-eye, r), (-C, predicted), (-K, end)], motion, "unbalanced"
-            ),
-            *assigned(new_v, [w + g * h * b for w, b in zip(predicted, new_a, strict=True)]),
-            moved(motion, end, new_v, new_a),
+            *equation.solved(new_a, D, equation.unbalanced(1.0, r, predicted, end), "unbalanced"),
+            *assigned(new_v, predicted + g * h * new_a),
+            equation.update(end, new_v, new_a),
         ]
         return Stepped(steps, command=list(end))
 
@@ -219,60 +181,31 @@ class ChenRicles(Estimating):
     aliases: ClassVar[tuple[str, ...]] = ("CR",)
     explicit: ClassVar[bool] = True
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: move, ask, divide by the mass."""
-        h = check_period(period).value
-        over_mass = regular_mass(self, M, motion)
+        M, h = equation.M, equation.period
+        over_mass = equation.mass_inverse(self)
         Ks, Cs = self.estimates(len(M))
-        effective = 4 * M + 2 * h * (C + Cs) + h**2 * (K + Ks)
-        alpha = inverse(effective, motion, "the effective mass", "check stiffness and damping") @ (4 * M)
-        u, v = motion.displacement, motion.velocity
-        b, new_b, start = weighted_acceleration(motion, alpha)
-        end, rate = named(motion, "displacement@next"), named(motion, "velocity@half")
-        new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
-        fastest = [w + h * q for w, q in zip(v, b, strict=True)]
-        asking, r = ask(restoring, motion, end, fastest, "end")
-        eye = np.eye(len(M))
+        effective = 4 * M + 2 * h * (equation.C + Cs) + h**2 * (equation.K + Ks)
+        alpha = equation.inverse(effective, "the effective mass", "check stiffness and damping") @ (4 * M)
+        u, v = equation.displacement, equation.velocity
+        b, new_b = equation.named("weighted_acceleration", "weighted_acceleration@next")
+        end, rate = equation.named("displacement@next", "velocity@half")
+        new_v, new_a = equation.named("velocity@next", "acceleration@next")
+        asking, r = equation.ask(end, v + h * b, "end")
+        # The specimen was asked at v + h α a; C_s takes its force back to ẋ⁺.
+        known = [*equation.unbalanced(1.0, r, rate, end), (h / 2 * Cs, b)]
+        both = np.concatenate([new_a, new_b])
         steps = [
-            *assigned(end, [d + h * w + h**2 / 2 * q for d, w, q in zip(u, v, b, strict=True)]),
-            *assigned(rate, [w + h / 2 * q for w, q in zip(v, b, strict=True)]),
+            *assigned(end, u + h * v + h**2 / 2 * b),
+            *assigned(rate, v + h / 2 * b),
             *asking,
-            # The specimen was asked at v + h α a; C_s takes its force back to ẋ⁺.
-            *solved(
-                (*new_a, *new_b),
-                np.vstack([over_mass, alpha @ over_mass]),
-                [(eye, load(1.0)), (-eye, r), (-C, rate), (-K, end), (h / 2 * Cs, b)],
-                motion,
-                "unbalanced",
-            ),
-            *assigned(new_v, [w + h / 2 * q for w, q in zip(rate, new_b, strict=True)]),
-            moved(motion, end, new_v, new_a, dict(zip(b, new_b, strict=True))),
+            *equation.solved(both, np.vstack([over_mass, alpha @ over_mass]), known, "unbalanced"),
+            *assigned(new_v, rate + h / 2 * new_b),
+            equation.update(end, new_v, new_a, dict(zip(b, new_b, strict=True))),
         ]
-        return Stepped(steps, dict.fromkeys(b, 0.0), list(end), start)
-
-
-def weighted_acceleration(
-    motion: Motion, alpha: Array
-) -> tuple[tuple[Var, ...], tuple[Var, ...], dict[Var, Expr]]:
-    """Return variables of α a now and at the end of the step, and its initial value."""
-    b, after = named(motion, "weighted_acceleration"), named(motion, "weighted_acceleration@next")
-    start: dict[Var, Expr] = {}
-    matrix = ConstantMatrix(alpha, "alpha")
-    for i, var in enumerate(b):
-        start[var] = MatrixRow(matrix, i, motion.acceleration)
-    return b, after, start
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+        starts = equation.of_acceleration(alpha, "alpha", b)
+        return Stepped(steps, dict.fromkeys(b, 0.0), list(end), starts)
 
 
 @dataclass(frozen=True)
@@ -324,58 +257,40 @@ class KRAlpha(Estimating):
         between(self, "rho_inf", self.rho_inf, 0.0, 1.0)
         super().__post_init__()
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: move, ask, divide by the effective mass."""
-        h, rho = check_period(period).value, self.rho_inf
+        M, C, K, h, rho = equation.M, equation.C, equation.K, equation.period, self.rho_inf
         af, am = rho / (rho + 1), (2 * rho - 1) / (rho + 1)
         gamma = 0.5 - am + af
         beta = (0.5 + gamma) ** 2 / 4
-        over_mass = regular_mass(self, M, motion)
+        what, remedy = "the effective mass", "check stiffness and damping"
+        over_mass = equation.mass_inverse(self)
         Ks, Cs = self.estimates(len(M))
         rest = gamma * h * (C + Cs) + beta * h**2 * (K + Ks)
-        over_A = inverse(M + rest, motion, "the effective mass", "check stiffness and damping")
-        alpha1 = over_A @ M
+        alpha1 = equation.inverse(M + rest, what, remedy) @ M
         # M (1 - α₃) = M A⁻¹ ((1 - α_m) M + (1 - α_f) (A - M))
-        left = (1 - am) * M + (1 - af) * rest
-        D = (
-            inverse(left, motion, "the effective mass", "check stiffness and damping")
-            @ (M + rest)
-            @ over_mass
-        )
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
-        b, new_b, starts = weighted_acceleration(motion, alpha1)
-        g, new_g = named(motion, "weighted_force"), named(motion, "weighted_force@next")
-        end, rate = named(motion, "displacement@next"), named(motion, "velocity@late")
-        new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
-        fastest = [w + h * q for w, q in zip(v, b, strict=True)]
-        asking, r = ask(restoring, motion, end, fastest, "end")
-        eye = np.eye(len(M))
+        D = equation.inverse((1 - am) * M + (1 - af) * rest, what, remedy) @ (M + rest) @ over_mass
+        eye, u, v, a = equation.eye, equation.displacement, equation.velocity, equation.acceleration
+        b, new_b = equation.named("weighted_acceleration", "weighted_acceleration@next")
+        g, new_g = equation.named("weighted_force", "weighted_force@next")
+        end, rate = equation.named("displacement@next", "velocity@late")
+        new_v, new_a = equation.named("velocity@next", "acceleration@next")
+        asking, r = equation.ask(end, v + h * b, "end")
+        forces: Terms = [(-eye, equation.load(1.0)), (eye, r), (C, rate), (K, end), (-gamma * h * Cs, b)]
+        # M α₃ a = M (α_m b + α_f (a - b)) with b = α₁ a
+        known: Terms = [((1 - af) * eye, new_g), (af * eye, g), (af * M, a), ((am - af) * M, b)]
+        both = np.concatenate([new_a, new_b])
+        own = dict(zip((*b, *g), (*new_b, *new_g), strict=True))
         steps = [
-            *assigned(end, [d + h * w + h**2 / 2 * q for d, w, q in zip(u, v, b, strict=True)]),
-            *assigned(rate, [w + (1 - gamma) * h * q for w, q in zip(v, b, strict=True)]),
+            *assigned(end, u + h * v + h**2 / 2 * b),
+            *assigned(rate, v + (1 - gamma) * h * b),
             *asking,
-            *combination(new_g, [(-eye, load(1.0)), (eye, r), (C, rate), (K, end), (-gamma * h * Cs, b)]),
-            # M α₃ a = M (α_m b + α_f (a - b)) with b = α₁ a
-            *solved(
-                (*new_a, *new_b),
-                -np.vstack([D, alpha1 @ D]),
-                [((1 - af) * eye, new_g), (af * eye, g), (af * M, a), ((am - af) * M, b)],
-                motion,
-                "unbalanced",
-            ),
-            *assigned(new_v, [w + gamma * h * q for w, q in zip(rate, new_b, strict=True)]),
-            moved(motion, end, new_v, new_a, dict(zip((*b, *g), (*new_b, *new_g), strict=True))),
+            *combination(new_g, forces),
+            *equation.solved(both, -np.vstack([D, alpha1 @ D]), known, "unbalanced"),
+            *assigned(new_v, rate + gamma * h * new_b),
+            equation.update(end, new_v, new_a, own),
         ]
         # In equilibrium at the start, with the late velocity v - γ h α₁ a.
-        _, _, at_start = weighted_acceleration(motion, -M - gamma * h * (C + Cs) @ alpha1)
-        starts.update(zip(g, at_start.values(), strict=True))
-        return Stepped(steps, dict.fromkeys((*b, *g), 0.0), list(end), starts)
+        starts = equation.of_acceleration(alpha1, "alpha", b)
+        starts |= equation.of_acceleration(-M - gamma * h * (C + Cs) @ alpha1, "alpha", g)
+        return Stepped(steps, dict.fromkeys(own, 0.0), list(end), starts)

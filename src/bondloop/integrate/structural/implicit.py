@@ -3,170 +3,138 @@
 HHT-α and Newmark ask for a fixed number of commands on a smooth path.
 """
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import ConstantMatrix, Expr, MatrixRow, Var
-from bondloop.integrate.base import check_period
+from bondloop.errors import InputError
 from bondloop.integrate.structural.base import (
-    Array,
+    EquationOfMotion,
     Estimating,
-    Motion,
-    Restoring,
     Stepped,
-    ask,
+    Terms,
+    Vector,
     assigned,
     between,
     check_alpha,
-    check_iterations,
     combination,
-    inverse,
-    moved,
-    named,
-    regular_mass,
-    solved,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bondloop.engine.ir import Expr, Step
+    from bondloop.engine.ir import Expr, Step, Var
 
 
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
-
-
-Vars = tuple[Var, ...]
-
-
-@dataclass(frozen=True)
-class Iterations:
-    """One implicit step; α, β, γ as in `HHTAlpha`, α = 0 being Newmark's scheme.
+class _FixedIterations(Estimating, family="scheme"):
+    """An implicit step with a fixed number of commands; α, β, γ as in `HHTAlpha`, Newmark's α being 0.
 
     With u⁺ = ũ + β h² a⁺ and v⁺ = ṽ + γ h a⁺ each iteration is a⁺ = a° - P (r* - K_s u* - C_s v*): what
     does not depend on the specimen, f°, is computed once.
     """
 
-    alpha: float
-    beta: float
-    gamma: float
-    count: int
+    iterations: int
     path: int
 
-    def advance(
-        self,
-        matrices: tuple[Array, Array, Array],
-        estimates: tuple[Array, Array],
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
-        """Write one step."""
-        (M, C, K), (Ks, Cs) = matrices, estimates
-        h, x, N = check_period(period).value, self.alpha, self.count
-        E = M + (1 + x) * (self.gamma * h * (C + Cs) + self.beta * h**2 * (K + Ks))
-        D = inverse(E, motion, "the effective mass", "give it mass, stiffness or damping")
-        P, eye = (1 + x) * D, np.eye(len(M))
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
-        predicted_u, predicted_v = (
-            named(motion, f"{word}@predicted") for word in ("displacement", "velocity")
-        )
-        free, old = named(motion, "unbalanced@free"), named(motion, "previous")
-        new_a = named(motion, "acceleration@next")
-        g, steps_g, own, starts = weighted_forces(motion, M, x, new_a)
-        own = dict(own)
+    def __post_init__(self) -> None:
+        """Refuse a number of iterations or an order of the path that cannot be."""
+        name, path = type(self).__name__, self.path
+        count: object = self.iterations
+        if not isinstance(count, int) or count < 1:
+            raise InputError(f"{name}: iterations must be a whole number from 1 up; found {count!r}")
+        if path not in (1, 2):
+            raise InputError(
+                f"{name}: path must be 1 or 2, the order of the polynomial of commands; found {path!r}"
+            )
+        super().__post_init__()
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, float, float]:
+        """Return α, β and γ."""
+
+    @property
+    def calls(self) -> int:
+        """How often a step asks for the restoring force."""
+        return self.iterations
+
+    def advance(self, equation: EquationOfMotion) -> Stepped:
+        """Write one step: a fixed number of commands, then a correction."""
+        M, C, K, h, N = equation.M, equation.C, equation.K, equation.period, self.iterations
+        x, beta, gamma = self.weights
+        Ks, Cs = self.estimates(len(M))
+        E = M + (1 + x) * (gamma * h * (C + Cs) + beta * h**2 * (K + Ks))
+        P = (1 + x) * equation.inverse(E, "the effective mass", "give it mass, stiffness or damping")
+        eye, u, v, a = equation.eye, equation.displacement, equation.velocity, equation.acceleration
+        predicted_u, predicted_v = equation.named("displacement@predicted", "velocity@predicted")
+        free, old, new_a = equation.named("unbalanced@free", "previous", "acceleration@next")
+        g, steps_g, own, starts = _weighted_forces(equation, x, new_a)
         if self.path == 2 and N > 1:
             own.update(zip(old, u, strict=True))
-            starts.update((p, d - h * w + h**2 / 2 * b) for p, d, w, b in zip(old, u, v, a, strict=True))
+            starts.update(zip(old, u - h * v + h**2 / 2 * a, strict=True))
+        without = [(-C - Cs, predicted_v), (-K - Ks, predicted_u), (x / (1 + x) * eye, g)]
         steps: list[Step] = [
-            *assigned(
-                predicted_u,
-                [d + h * w + h**2 * (0.5 - self.beta) * b for d, w, b in zip(u, v, a, strict=True)],
-            ),
-            *assigned(predicted_v, [w + (1 - self.gamma) * h * b for w, b in zip(v, a, strict=True)]),
-            *combination(
-                free,
-                [(eye, load(1.0)), (-C - Cs, predicted_v), (-K - Ks, predicted_u), (x / (1 + x) * eye, g)],
-            ),
+            *assigned(predicted_u, u + h * v + h**2 * (0.5 - beta) * a),
+            *assigned(predicted_v, v + (1 - gamma) * h * a),
+            *combination(free, [(eye, equation.load(1.0)), *without]),
         ]
+
+        def end(target: Vector, label: str) -> tuple[Vector, Vector]:
+            """Displacement and velocity at the end of the step that go with an acceleration there."""
+            end_u, end_v = equation.named(f"displacement@{label}", f"velocity@{label}")
+            steps.extend(assigned(end_u, predicted_u + beta * h**2 * target))
+            steps.extend(assigned(end_v, predicted_v + gamma * h * target))
+            return end_u, end_v
+
         # The force at the beginning of the step follows from its equilibrium, r = g - C v - K u + F.
-        target = named(motion, "acceleration@1")
-        known = [(eye, free), (-eye, g), (C + Cs, v), (K + Ks, u), (-eye, load(0.0))]
-        steps += solved(target, P, known, motion, "unbalanced@1")
-        command: list[Expr] = []
+        [target] = equation.named("acceleration@1")
+        known: Terms = [(eye, free), (-eye, g), (C + Cs, v), (K + Ks, u), (-eye, equation.load(0.0))]
+        steps += equation.solved(target, P, known, "unbalanced@1")
         for i in range(1, N + 1):
-            end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, target, h, str(i))
-            steps += moving
-            command, velocity, driving = self._command(motion, i / N, end_u, end_v, old)
-            steps += driving
-            asking, r = ask(restoring, motion, command, velocity, f"iteration {i}")
-            steps += asking
-            target = new_a if i == N else named(motion, f"acceleration@{i + 1}")
-            known = [(eye, free), (-eye, r), (Ks, command), (Cs, velocity)]
-            steps += solved(target, P, known, motion, f"unbalanced@{i + 1}")
-        end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, new_a, h, "next")
-        steps += [*moving, *steps_g, moved(motion, end_u, end_v, new_a, own)]
-        return Stepped(steps, dict.fromkeys(own, 0.0), command, starts)
+            command, velocity = end(target, str(i))
+            if i < N:
+                way, speeds = self._on_the_way(i / N, (u, command), (v, velocity), old)
+                command, velocity = equation.named(f"displacement@command {i}", f"velocity@command {i}")
+                steps += [*assigned(command, way), *assigned(velocity, speeds)]
+            asking, r = equation.ask(command, velocity, f"iteration {i}")
+            target = new_a if i == N else equation.named(f"acceleration@{i + 1}")[0]
+            measured: Terms = [(eye, free), (-eye, r), (Ks, command), (Cs, velocity)]
+            steps += [*asking, *equation.solved(target, P, measured, f"unbalanced@{i + 1}")]
+        end_u, end_v = end(new_a, "next")
+        steps += [*steps_g, equation.update(end_u, end_v, new_a, own)]
+        return Stepped(steps, dict.fromkeys(own, 0.0), list(command), starts)
 
-    def _end(
-        self, motion: Motion, u: Vars, v: Vars, a: Vars, h: float, label: str
-    ) -> tuple[Vars, Vars, list[Step]]:
-        """Displacement and velocity at the end of the step that go with an acceleration there."""
-        end_u, end_v = (named(motion, f"{word}@{label}") for word in ("displacement", "velocity"))
-        bh, gh = self.beta * h**2, self.gamma * h
-        steps = assigned(end_u, [d + bh * b for d, b in zip(u, a, strict=True)])
-        return end_u, end_v, [*steps, *assigned(end_v, [w + gh * b for w, b in zip(v, a, strict=True)])]
-
-    def _command(
-        self, motion: Motion, x: float, u: Vars, v: Vars, old: Vars
-    ) -> tuple[list[Expr], list[Expr], list[Step]]:
+    def _on_the_way(
+        self, x: float, u: tuple[Vector, Vector], v: tuple[Vector, Vector], old: Vector
+    ) -> tuple[Vector, Vector]:
         """Displacement and velocity at a fraction of the way from the beginning of the step to its end."""
-        if x == 1.0:
-            return list(u), list(v), []
-        now = motion.displacement
+        now, end = u
+        speeds = v[0] + x * (v[1] - v[0])
         if self.path == 1:
-            way: list[Expr] = [d + x * (e - d) for d, e in zip(now, u, strict=True)]
-        else:
-            weights = x * (x + 1) / 2, 1 - x**2, x * (x - 1) / 2
-            way = [
-                weights[0] * e + weights[1] * d + weights[2] * o for e, d, o in zip(u, now, old, strict=True)
-            ]
-        label = u[0].name.rpartition("@")[2] if u else ""
-        at, rate = (named(motion, f"{word}@command {label}") for word in ("displacement", "velocity"))
-        speeds = [w + x * (e - w) for w, e in zip(motion.velocity, v, strict=True)]
-        return list(at), list(rate), [*assigned(at, way), *assigned(rate, speeds)]
+            return now + x * (end - now), speeds
+        return x * (x + 1) / 2 * end + (1 - x**2) * now + x * (x - 1) / 2 * old, speeds
 
 
-def weighted_forces(
-    motion: Motion, M: Array, alpha: float, acceleration: Sequence[Var]
-) -> tuple[tuple[Var, ...], list[Step], Mapping[Var, Expr], dict[Var, Expr]]:
+def _weighted_forces(
+    equation: EquationOfMotion, alpha: float, acceleration: Vector
+) -> tuple[Vector, list[Step], dict[Var, Expr], dict[Var, Expr]]:
     """Carry g = C v + K u + r - F, which the α-weighted equation needs from the step before.
 
     The equation itself gives g⁺ = (α g - M a⁺) / (1 + α); at the start, in equilibrium, g = -M a.
-
-    Returns
-    -------
-    state, steps, update, start
-        Its variables, the statements that compute its next value, the update, its initial value.
+    Returned are its variables, the statements that compute its next value, the update, its initial value.
     """
-    g, after = named(motion, "weighted_force"), named(motion, "weighted_force@next")
-    steps = combination(after, [(-M / (1 + alpha), acceleration), (alpha / (1 + alpha) * np.eye(len(g)), g)])
-    start: dict[Var, Expr] = {}
-    mass = ConstantMatrix(-M, "mass")
-    for i, var in enumerate(g):
-        start[var] = MatrixRow(mass, i, motion.acceleration)
-    return g, steps, dict(zip(g, after, strict=True)), start
+    g, after = equation.named("weighted_force", "weighted_force@next")
+    terms = [(-equation.M / (1 + alpha), acceleration), (alpha / (1 + alpha) * equation.eye, g)]
+    starts = equation.of_acceleration(-equation.M, "mass", g)
+    return g, combination(after, terms), dict(zip(g, after, strict=True)), starts
 
 
 @dataclass(frozen=True)
-class HHTAlpha(Estimating):
+class HHTAlpha(_FixedIterations):
     """Hilber, Hughes and Taylor's implicit scheme with a fixed number of iterations, made for specimens.
 
     M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0,  β = (1 - α)²/4, γ = 1/2 - α. Each
@@ -214,32 +182,16 @@ class HHTAlpha(Estimating):
     def __post_init__(self) -> None:
         """Refuse parameters outside the stable range."""
         check_alpha(self, self.alpha)
-        check_iterations(self, self.iterations, self.path)
         super().__post_init__()
 
     @property
-    def calls(self) -> int:
-        """How often a step asks for the restoring force."""
-        return self.iterations
-
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
-        """Write one step: a fixed number of commands, then a correction."""
-        x = self.alpha
-        made = Iterations(x, (1 - x) ** 2 / 4, 0.5 - x, self.iterations, self.path)
-        return made.advance((M, C, K), self.estimates(len(M)), period, motion, load, restoring)
+    def weights(self) -> tuple[float, float, float]:
+        """Return α, β and γ."""
+        return self.alpha, (1 - self.alpha) ** 2 / 4, 0.5 - self.alpha
 
 
 @dataclass(frozen=True)
-class NewmarkImplicit(Estimating):
+class NewmarkImplicit(_FixedIterations):
     """Newmark's scheme, M a⁺ + C v⁺ + K u⁺ + r⁺ = F⁺, with commands on a smooth path as in `HHTAlpha`.
 
     u⁺ = u + h v + h² ((1/2 - β) a + β a⁺),  v⁺ = v + h ((1 - γ) a + γ a⁺).
@@ -279,30 +231,12 @@ class NewmarkImplicit(Estimating):
         between(self, "gamma", self.gamma, 0.5, 1.0)
         remark = " (gamma/2 is needed; NewmarkExplicit has beta = 0)"
         between(self, "beta", self.beta, self.gamma / 2, math.inf, remark)
-        check_iterations(self, self.iterations, self.path)
         super().__post_init__()
 
     @property
-    def calls(self) -> int:
-        """How often a step asks for the restoring force."""
-        return self.iterations
-
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
-        """Write one step: a fixed number of commands, then a correction."""
-        made = Iterations(0.0, self.beta, self.gamma, self.iterations, self.path)
-        return made.advance((M, C, K), self.estimates(len(M)), period, motion, load, restoring)
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+    def weights(self) -> tuple[float, float, float]:
+        """Return α = 0, β and γ."""
+        return 0.0, self.beta, self.gamma
 
 
 @dataclass(frozen=True)
@@ -346,55 +280,32 @@ class AlphaOS(Estimating):
         check_alpha(self, self.alpha)
         super().__post_init__()
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: predict, ask, solve once."""
-        h, x = check_period(period).value, self.alpha
+        M, C, K, h, x = equation.M, equation.C, equation.K, equation.period, self.alpha
         beta, gamma = (1 - x) ** 2 / 4, 0.5 - x
         Ks, Cs = self.estimates(len(M))
         E = M + (1 + x) * (gamma * h * (C + Cs) + beta * h**2 * (K + Ks))
-        D = inverse(E, motion, "the effective mass", "give it mass, stiffness or damping")
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
-        ahead, predicted = named(motion, "displacement@predicted"), named(motion, "velocity@predicted")
-        new_u, new_v, new_a = (
-            named(motion, f"{word}@next") for word in ("displacement", "velocity", "acceleration")
-        )
-        fastest = [w + h * b for w, b in zip(v, a, strict=True)]
-        asking, r = ask(restoring, motion, ahead, fastest, "predicted")
-        g, steps_g, next_g, start_g = weighted_forces(motion, M, x, new_a)
-        eye = np.eye(len(M))
+        D = equation.inverse(E, "the effective mass", "give it mass, stiffness or damping")
+        u, v, a = equation.displacement, equation.velocity, equation.acceleration
+        ahead, predicted = equation.named("displacement@predicted", "velocity@predicted")
+        new_u, new_v, new_a = equation.named("displacement@next", "velocity@next", "acceleration@next")
+        asking, r = equation.ask(ahead, v + h * a, "predicted")
+        g, steps_g, own, starts = _weighted_forces(equation, x, new_a)
+        # ṽ - (v + h a) = -γ h a: what C_s makes of it belongs to the right-hand side.
+        known = equation.unbalanced(1.0, r, predicted, ahead)
+        known += [(gamma * h * Cs, a), (x / (1 + x) * equation.eye, g)]
         steps = [
-            *assigned(ahead, [d + h * w + h**2 * (0.5 - beta) * b for d, w, b in zip(u, v, a, strict=True)]),
-            *assigned(predicted, [w + (1 - gamma) * h * b for w, b in zip(v, a, strict=True)]),
+            *assigned(ahead, u + h * v + h**2 * (0.5 - beta) * a),
+            *assigned(predicted, v + (1 - gamma) * h * a),
             *asking,
-            # ṽ - (v + h a) = -γ h a: what C_s makes of it belongs to the right-hand side.
-            *solved(
-                new_a,
-                (1 + x) * D,
-                [
-                    (eye, load(1.0)), (-eye, r), (-C, predicted), (-K, ahead), (gamma * h * Cs, a),
-                    (x / (1 + x) * eye, g),
-                ],
-                motion,
-                "unbalanced",
-            ),
-            *assigned(new_u, [d + beta * h**2 * b for d, b in zip(ahead, new_a, strict=True)]),
-            *assigned(new_v, [w + gamma * h * b for w, b in zip(predicted, new_a, strict=True)]),
+            *equation.solved(new_a, (1 + x) * D, known, "unbalanced"),
+            *assigned(new_u, ahead + beta * h**2 * new_a),
+            *assigned(new_v, predicted + gamma * h * new_a),
             *steps_g,
-            moved(motion, new_u, new_v, new_a, next_g),
-        ]  # fmt: skip
-        return Stepped(steps, dict.fromkeys(g, 0.0), list(ahead), start_g)
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+            equation.update(new_u, new_v, new_a, own),
+        ]
+        return Stepped(steps, dict.fromkeys(g, 0.0), list(ahead), starts)
 
 
 @dataclass(frozen=True)
@@ -447,51 +358,36 @@ class Rosenbrock(Estimating):
         """The coefficient γ."""
         return 1 / (2 + math.sqrt(2 + 2 * self.rho_inf))
 
-    def advance(
-        self,
-        M: Array,
-        C: Array,
-        K: Array,
-        period: float,
-        motion: Motion,
-        load: Callable[[float], Sequence[Expr]],
-        restoring: Restoring,
-    ) -> Stepped:
+    def advance(self, equation: EquationOfMotion) -> Stepped:
         """Write one step: to its middle, ask, to its end, ask."""
-        h, x = check_period(period).value, self.gamma
-        over_mass = regular_mass(self, M, motion)
+        M, h, x = equation.M, equation.period, self.gamma
+        over_mass = equation.mass_inverse(self)
         Ks, Cs = self.estimates(len(M))
-        Ct, Kt = C + Cs, K + Ks
+        Ct, Kt = equation.C + Cs, equation.K + Ks
         E = M + x * h * Ct + (x * h) ** 2 * Kt
-        D = inverse(E, motion, "the effective mass", "check stiffness and damping")
-        u, v, a = motion.displacement, motion.velocity, motion.acceleration
+        D = equation.inverse(E, "the effective mass", "check stiffness and damping")
+        u, v, a = equation.displacement, equation.velocity, equation.acceleration
         # k = (kᵤ, kᵥ): E kᵥ = h M q - γ h² K p and kᵤ = h p + γ h kᵥ for the right-hand side h (p, q).
-        ku, kv = named(motion, "displacement@slope"), named(motion, "velocity@slope")
-        middle, speed = named(motion, "displacement@middle"), named(motion, "velocity@middle")
-        p, change = named(motion, "velocity@stage"), named(motion, "velocity@change")
-        asking, r = ask(restoring, motion, middle, speed, "middle")
-        new_u, new_v, new_a = (
-            named(motion, f"{word}@next") for word in ("displacement", "velocity", "acceleration")
-        )
-        ending, r_end = ask(restoring, motion, new_u, new_v, "end")
-        eye, known = np.eye(len(M)), [(M, a), (-x * h * Kt, v)]
-        stage: list[tuple[Array, Sequence[Expr]]] = [
-            (eye, load(0.5)), (-eye, r), (-C, speed), (-K, middle),
-            (x * Kt, ku), (x * Ct, kv), (-x * h * Kt, p),
-        ]  # fmt: skip
-        balance = [(eye, load(1.0)), (-eye, r_end), (-C, new_v), (-K, new_u)]
+        ku, kv = equation.named("displacement@slope", "velocity@slope")
+        middle, speed = equation.named("displacement@middle", "velocity@middle")
+        p, change = equation.named("velocity@stage", "velocity@change")
+        asking, r = equation.ask(middle, speed, "middle")
+        new_u, new_v, new_a = equation.named("displacement@next", "velocity@next", "acceleration@next")
+        ending, r_end = equation.ask(new_u, new_v, "end")
+        stage = [*equation.unbalanced(0.5, r, speed, middle), (x * Kt, ku), (x * Ct, kv), (-x * h * Kt, p)]
+        balance = equation.unbalanced(1.0, r_end, new_v, new_u)
         steps = [
-            *solved(kv, h * D, known, motion, "unbalanced@slope"),
-            *assigned(ku, [h * w + x * h * k for w, k in zip(v, kv, strict=True)]),
-            *assigned(middle, [d + 0.5 * k for d, k in zip(u, ku, strict=True)]),
-            *assigned(speed, [w + 0.5 * k for w, k in zip(v, kv, strict=True)]),
+            *equation.solved(kv, h * D, [(M, a), (-x * h * Kt, v)], "unbalanced@slope"),
+            *assigned(ku, h * v + x * h * kv),
+            *assigned(middle, u + 0.5 * ku),
+            *assigned(speed, v + 0.5 * kv),
             *asking,
-            *assigned(p, [w - x * k for w, k in zip(speed, kv, strict=True)]),
-            *solved(change, h * D, stage, motion, "unbalanced@middle"),
-            *assigned(new_u, [d + h * w + x * h * k for d, w, k in zip(u, p, change, strict=True)]),
-            *assigned(new_v, [w + k for w, k in zip(v, change, strict=True)]),
+            *assigned(p, speed - x * kv),
+            *equation.solved(change, h * D, stage, "unbalanced@middle"),
+            *assigned(new_u, u + h * p + x * h * change),
+            *assigned(new_v, v + change),
             *ending,
-            *solved(new_a, over_mass, balance, motion, "unbalanced@end"),
-            moved(motion, new_u, new_v, new_a),
+            *equation.solved(new_a, over_mass, balance, "unbalanced@end"),
+            equation.update(new_u, new_v, new_a),
         ]
         return Stepped(steps, command=list(new_u))

@@ -28,7 +28,15 @@ from bondloop.engine.ir import (
 from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.integrate.base import check_period
-from bondloop.integrate.structural.base import Array, Motion, Restoring, Scheme, square, stepped_by
+from bondloop.integrate.structural.base import (
+    Array,
+    EquationOfMotion,
+    Motion,
+    Restoring,
+    Scheme,
+    square,
+    stepped_by,
+)
 from bondloop.integrate.structural.explicit import CentralDifference, ChenRicles, KRAlpha, NewmarkExplicit
 from bondloop.integrate.structural.implicit import AlphaOS, HHTAlpha, NewmarkImplicit, Rosenbrock
 from bondloop.integrate.tolerances import DIVERGED
@@ -219,7 +227,8 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     t, k = Var("t"), Var("k")
     forces = Load(load, names, period, steps, t)
     specimen = restoring_from(restoring, size)
-    made = stepped_by(scheme, (mass, damping, stiffness), period, motion, forces.at, specimen)
+    equation = EquationOfMotion(mass, damping, stiffness, period, motion, forces.at, specimen)
+    made = stepped_by(scheme, equation)
     u0, v0 = (
         _vector(word, x, size)
         for word, x in zip(("displacements", "velocities"), initial or (0, 0), strict=True)

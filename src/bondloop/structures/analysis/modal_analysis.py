@@ -199,31 +199,6 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
     return answer
 
 
-def mac(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
-    """Modal assurance criterion, |aᵀb|² / (aᵀa bᵀb), of every shape with every other.
-
-    Parameters
-    ----------
-    one, other
-        Shapes as columns, (n, p) and (n, q), or vectors.
-
-    Returns
-    -------
-    array
-        Shape (p, q): 1 for the same shape, 0 for orthogonal ones.
-
-    Examples
-    --------
-    >>> mac([[1, 0], [1, 1]], [[2], [2]]).round(3).tolist()
-    [[1.0], [0.5]]
-    """
-    a, b = (np.atleast_2d(np.asarray(x, dtype=float).T).T for x in (one, other))
-    if a.shape[0] != b.shape[0]:
-        raise InputError(f"shapes of {a.shape[0]} and of {b.shape[0]} degrees of freedom cannot be compared")
-    squares = np.outer(np.einsum("ij,ij->j", a, a), np.einsum("ij,ij->j", b, b))
-    return np.asarray((a.T @ b) ** 2 / squares)
-
-
 def _column_sizes(M: Sparse) -> NDArray[np.float64]:
     return np.asarray(abs(M).sum(axis=0)).ravel()
 
