@@ -37,7 +37,7 @@ from bondloop.bondgraph import (
     Zero,
     bond,
 )
-from bondloop.bondgraph.description import describe_model
+from bondloop.bondgraph.graph import describe_model
 from bondloop.bondgraph.model import rejoin
 from bondloop.engine.data.restoring import restore
 from bondloop.engine.passes.compose import prefixed

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf
-from bondloop.bondgraph.elements.potentials import gradient
+from bondloop.bondgraph.elements.fields import gradient
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data.ranges import Range
 from bondloop.engine.ir.causal_order import partials

@@ -29,7 +29,7 @@ from bondloop.errors import AbsentError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bondloop.bondgraph.elements.relations import Relations
+    from bondloop.bondgraph.elements.multiport import Relations
     from bondloop.bondgraph.graph import Graph
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.devices.device import Device
-from bondloop.devices.large_bar import LargeBar
 from bondloop.devices.ode_specimen import Imposed, changes, finite_formulas
+from bondloop.devices.stops_and_cables import LargeBar
 from bondloop.engine.ir import Assign, Const, Expr, Var, evaluator, tangent
 from bondloop.engine.laws import Traced, array_of, called, entries, formulas, named_parts
 from bondloop.errors import InputError

@@ -1,7 +1,4 @@
-"""Bouc and Wen's hysteresis, with strength and stiffness that degrade.
-
-Hysteresis that degrades and pinches: Baber and Noori.
-"""
+"""Bouc and Wen's hysteresis, which may degrade, and pinch (Baber and Noori)."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from bondloop.math import exp, sign
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bondloop.devices.isolators import ElastomericBearing
     from bondloop.devices.ode_specimen import Imposed
-    from bondloop.devices.rubber_bearings import ElastomericBearing
     from bondloop.engine.laws import Value
 
 

@@ -9,9 +9,8 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.drawing.geometry import Edge, Node
 from bondloop.bondgraph.drawing.policy import FOLDED
 from bondloop.bondgraph.graph import named_by_kind
-from bondloop.bondgraph.passes.bicausal import directions
 from bondloop.bondgraph.passes.causality import assign
-from bondloop.bondgraph.passes.derivation import derive_equations, system_of
+from bondloop.bondgraph.passes.derivation import derive_equations, directions, system_of
 from bondloop.bondgraph.passes.flat_graph import FlatGraph, flatten
 from bondloop.engine.ir import Statement, loops
 from bondloop.errors import BondloopError, CausalityError, InputError, unknown_name

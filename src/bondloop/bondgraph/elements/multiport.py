@@ -1,21 +1,352 @@
-"""Elements of one's own: ports, parameters and equations in a class."""
+"""Elements of one's own: ports, parameters and equations in a class; and how their equations can be solved.
+
+A port has four variables: effort, flow, displacement (the integral of the flow) and momentum (the integral of
+the effort). Each port brings one equation, written as ``variable: formula``. From the causality follows for
+which variables the equations are to be solved, one for each port. That is a matching of equations and
+unknowns. A port whose flow stands in no equation may still give it, as the rate of its displacement: then the
+displacement is an unknown instead, and no state of its own. That is derivative causality, and it need not be
+told apart from the rest.
+"""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.bondgraph.elements.laws import check_number, check_plain, checked_ranges, formula_of
-from bondloop.bondgraph.elements.relations import PortSymbols, Relations, StateSymbols
 from bondloop.bondgraph.parts import Element, Terminal
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.units import known_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Expr, Var
+
+
+MANY = 6
+"""Ports from which on the causalities that can be solved are not listed beforehand."""
+
+EXPLICIT, LINEAR, BENT = range(3)
+"""How an equation is solved for a variable: as it stands, by a division, by an inverse or by iteration."""
+
+
+@dataclass(frozen=True)
+class PortSymbols:
+    """The variables of one port, as SymPy symbols; power counts as positive into the element.
+
+    Attributes
+    ----------
+    name
+        The port's name.
+    effort, flow, displacement, momentum : sympy.Symbol
+        Its variables; the displacement is the integral of the flow, the momentum that of the effort.
+    """
+
+    name: str
+    effort: Any
+    flow: Any
+    displacement: Any
+    momentum: Any
+
+    @classmethod
+    def named(cls, name: str) -> PortSymbols:
+        """Return new symbols for a port."""
+        import sympy as sp
+
+        words = ("effort", "flow", "displacement", "momentum")
+        return cls(name, *(sp.Dummy(f"{name}.{word}", real=True) for word in words))
+
+    def __iter__(self) -> Any:
+        return iter((self.effort, self.flow, self.displacement, self.momentum))
+
+
+@dataclass(frozen=True)
+class StateSymbols:
+    """A state of an element besides what its ports store, as SymPy symbols.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    value, rate, renewal : sympy.Symbol
+        The state, its rate of change, and what it becomes at the beginning of the next step; one of the last
+        two stands on the left of an equation, and nowhere else.
+    """
+
+    name: str
+    value: Any
+    rate: Any
+    renewal: Any
+
+    @classmethod
+    def named(cls, name: str) -> StateSymbols:
+        """Return new symbols for a state."""
+        import sympy as sp
+
+        words = (name, f"d/dt {name}", f"next {name}")
+        return cls(name, *(sp.Dummy(word, real=True) for word in words))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Which equation gives which variable, in one causality.
+
+    Attributes
+    ----------
+    equations
+        For every unknown the number of its equation.
+    dependent
+        Ports whose displacement or momentum follows from the rest, by the symbol of what is stored.
+    """
+
+    equations: Mapping[Any, int]
+    dependent: Mapping[int, Any]
+
+
+class Relations:
+    """The equations of an N-port.
+
+    Parameters
+    ----------
+    ports, states
+        Its ports and further states.
+    equations
+        Formula of one variable of each port, of the rate of each state, and of quantities to be read by name.
+    fixed
+        Ports whose causality must be as the equations are written, by number.
+    kind
+        For messages.
+    """
+
+    def __init__(
+        self,
+        ports: Sequence[PortSymbols],
+        states: Sequence[StateSymbols],
+        equations: Mapping[Any, Any],
+        fixed: Iterable[int] = (),
+        kind: str = "",
+    ) -> None:
+        self.ports, self.states, self.fixed, self.kind = tuple(ports), tuple(states), frozenset(fixed), kind
+        owner = {symbol: i for i, port in enumerate(ports) for symbol in port}
+        rates = {state.rate: state for state in states}
+        renewals = {state.renewal: state for state in states}
+        written: dict[int, Any] = {}
+        self.rates: dict[str, Any] = {}
+        self.memories: dict[str, Any] = {}
+        self.quantities: dict[str, Any] = {}
+        for left, formula in equations.items():
+            if isinstance(left, str):
+                self.quantities[left] = formula
+            elif left in rates:
+                self.rates[rates[left].name] = formula
+            elif left in renewals:
+                self.memories[renewals[left].name] = formula
+            elif left in owner and owner[left] in written:
+                name = ports[owner[left]].name
+                raise ModelError(
+                    f"{kind}: port {name} has two equations, for {written[owner[left]]} and {left}"
+                )
+            elif left in owner:
+                written[owner[left]] = left
+            else:
+                raise ModelError(
+                    f"{kind}: an equation is written for {left!r}; expected a variable of a port "
+                    "(port.effort, .flow, .displacement, .momentum), the rate of a state (state.rate) or a "
+                    "text that names a quantity to be read"
+                )
+        for i, port in enumerate(ports):
+            if i not in written:
+                raise ModelError(
+                    f"{kind}: no equation for port {port.name}; write one for {port.name}.effort or "
+                    f"{port.name}.flow, or for the momentum or displacement that it stores"
+                )
+        for state in states:
+            if state.name not in self.rates and state.name not in self.memories:
+                raise ModelError(
+                    f"{kind}: no equation for the rate of {state.name}; give {state.name}.rate: ..."
+                )
+        self.left = [written[i] for i in range(len(ports))]
+        self.right = [equations[left] for left in self.left]
+        self.variables = {*owner, *(s.value for s in states)}
+        moving = (*self.rates.values(), *self.memories.values())
+        used = {*self.left, *(s for f in (*self.right, *moving) for s in f.free_symbols)}
+        self.stored = [[s for s in (p.displacement, p.momentum) if s in used] for p in ports]
+        for formula in (*self.right, *moving, *self.quantities.values()):
+            if rates.keys() & formula.free_symbols:
+                raise ModelError(
+                    f"{kind}: the rate of a state stands on the right of an equation; write out its formula"
+                )
+        self._used = used
+        self._ways: dict[tuple[int, Any], int | None] = {}
+        self._solutions: dict[tuple[bool, ...], Solution | None] = {}
+
+    # ---------------------------------------------------------------- causality
+
+    def prefers_effort(self, port: int) -> bool:
+        """Whether a port gives its effort where the equations are taken as written."""
+        return self.left[port] in (self.ports[port].effort, self.ports[port].displacement)
+
+    def holds(self, port: int, word: str) -> bool:
+        """Whether a port keeps its ``"displacement"`` or ``"momentum"``."""
+        return getattr(self.ports[port], word) in self.stored[port]
+
+    def storage(self, port: int) -> str:
+        """Return ``"C"`` or ``"I"`` for a port that stores and can give its other variable only as a rate."""
+        p = self.ports[port]
+        if self.prefers_effort(port):
+            return "C" if p.displacement in self._used and p.flow not in self._used else ""
+        return "I" if p.momentum in self._used and p.effort not in self._used else ""
+
+    @cached_property
+    def causalities(self) -> tuple[tuple[bool, ...], ...] | None:
+        """Which ports may give the effort together; None where all may, or where there are too many ports."""
+        count = len(self.ports)
+        if count > MANY:
+            return None
+        every = list(itertools.product((True, False), repeat=count))
+        possible = tuple(
+            gives
+            for gives in every
+            if all(gives[i] == self.prefers_effort(i) for i in self.fixed)
+            and self._matched(dict(enumerate(self.unknowns(gives))), {}, self._occurs) is not None
+        )
+        return None if len(possible) == len(every) else possible
+
+    def forced(self, known: Mapping[int, bool]) -> dict[int, bool] | None:
+        """Return which other ports must give the effort, or the flow, where some do; None if none can."""
+        possible = [c for c in self.causalities or () if all(c[i] == gives for i, gives in known.items())]
+        if not possible:
+            return None
+        free = [i for i in range(len(self.ports)) if i not in known]
+        return {i: possible[0][i] for i in free if len({c[i] for c in possible}) == 1}
+
+    def unknowns(self, gives_effort: Sequence[bool]) -> list[Any]:
+        """Return what each port has to give."""
+        return [p.effort if e else p.flow for p, e in zip(self.ports, gives_effort, strict=True)]
+
+    def solution(self, gives_effort: Sequence[bool]) -> Solution | None:
+        """Return which equation is solved for what; None where there is no way."""
+        key = tuple(gives_effort)
+        if key not in self._solutions:
+            self._solutions[key] = self._matched(dict(enumerate(self.unknowns(key))), {}, self.way)
+        return self._solutions[key]
+
+    def _matched(
+        self, unknowns: dict[int, Any], dependent: dict[int, Any], way: Callable[[int, Any], int | None]
+    ) -> Solution | None:
+        """Match unknowns with equations; where one is left over, a port's store may take its place."""
+        chosen: dict[int, int] = {}  # the port whose unknown it gives, by equation
+        for worst in (EXPLICIT, LINEAR, BENT):  # what needs no iteration first
+            for port in unknowns:
+                seen: set[int] = set()
+                if port in chosen.values() or self._augmented(port, unknowns, chosen, seen, way, worst):
+                    continue
+                if worst < BENT:
+                    continue
+                # The unknowns of these ports share too few equations: one must come from elsewhere.
+                for crowded in (port, *(chosen[e] for e in seen)):
+                    store = self._store_of(crowded, unknowns[crowded])
+                    if store is not None:
+                        better = self._matched(
+                            {**unknowns, crowded: store}, {**dependent, crowded: store}, way
+                        )
+                        if better is not None:
+                            return better
+                return None
+        return Solution({unknowns[port]: e for e, port in chosen.items()}, dependent)
+
+    def _store_of(self, port: int, unknown: Any) -> Any:
+        """Return what a port stores whose rate is the unknown."""
+        p = self.ports[port]
+        store = {p.flow: p.displacement, p.effort: p.momentum}.get(unknown)
+        return store if store in self.stored[port] else None
+
+    def _augmented(
+        self,
+        port: int,
+        unknowns: Mapping[int, Any],
+        chosen: dict[int, int],
+        seen: set[int],
+        way: Callable[[int, Any], int | None],
+        worst: int,
+    ) -> bool:
+        """Find an equation for a port's unknown, others making room for it (Kuhn's search)."""
+        for equation in range(len(self.ports)):
+            if equation in seen:
+                continue
+            how = way(equation, unknowns[port])
+            if how is None or how > worst:
+                continue
+            seen.add(equation)
+            if equation not in chosen or self._augmented(
+                chosen[equation], unknowns, chosen, seen, way, worst
+            ):
+                chosen[equation] = port
+                return True
+        return False
+
+    def _occurs(self, equation: int, unknown: Any) -> int | None:
+        """Return whether an equation holds a variable: enough to tell which causalities are possible."""
+        there = unknown == self.left[equation] or unknown in self.right[equation].free_symbols
+        return EXPLICIT if there else None
+
+    # ---------------------------------------------------------------- equations
+
+    def way(self, equation: int, unknown: Any) -> int | None:
+        """Return how an equation is solved for a variable; None where it does not hold it."""
+        key = (equation, unknown)
+        if key not in self._ways:
+            self._ways[key] = self._way(equation, unknown)
+        return self._ways[key]
+
+    def _way(self, equation: int, unknown: Any) -> int | None:
+        left, right = self.left[equation], self.right[equation]
+        if unknown not in right.free_symbols:
+            return EXPLICIT if unknown == left else None
+        import sympy as sp
+
+        if self.jumps(equation, unknown):
+            return BENT
+        slope = self.slope(equation, unknown)
+        if sp.expand(slope) == 0:
+            return None
+        return BENT if unknown in slope.free_symbols else LINEAR
+
+    def slope(self, equation: int, unknown: Any) -> Any:
+        """Return the derivative of ``right - left`` with respect to a variable, beside jumps."""
+        import sympy as sp
+
+        slope = (self.right[equation] - self.left[equation]).diff(unknown)
+        return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+
+    def jumps(self, equation: int, unknown: Any) -> bool:
+        """Whether an equation jumps somewhere along a variable; x**2*sign(x) does not."""
+        import sympy as sp
+
+        slope, size = self.right[equation].diff(unknown), sp.Dummy("size")
+        for delta in slope.atoms(sp.DiracDelta):
+            where = delta.args[0]
+            first = where.diff(unknown)
+            if first == 0 or unknown in first.free_symbols:
+                return True
+            place = -where.subs(unknown, 0) / first
+            if sp.simplify(slope.subs(delta, size).diff(size).subs(unknown, place)) != 0:
+                return True
+        return False
+
+    def divided(self, equation: int, unknown: Any) -> Any:
+        """Return the formula of a variable in which an equation is linear."""
+        import sympy as sp
+
+        rest = (self.left[equation] - self.right[equation]).subs(unknown, 0)
+        return sp.factor_terms(rest / self.slope(equation, unknown))
 
 
 MassIs = Literal["none", "carried", "standing"]

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.elements.switching import Clutch, Diode, Stop, Switch
-from bondloop.bondgraph.elements.switching import Switching as Element
+from bondloop.bondgraph.elements.one_ports import Clutch, Diode, Stop, Switch
+from bondloop.bondgraph.elements.one_ports import Switching as Element
+from bondloop.bondgraph.passes.derivation import Outputs, output_paths, variable_at, wanted
 from bondloop.bondgraph.passes.derivation import remarks as shared_remarks
-from bondloop.bondgraph.passes.lookup import Outputs, output_paths, variable_at, wanted
 from bondloop.bondgraph.passes.measures import by_path
 from bondloop.engine import System
 from bondloop.engine.ir import (

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.passes.flat_graph import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, FlatGraph, I, R
-from bondloop.bondgraph.passes.foresight import Foresight
-from bondloop.bondgraph.passes.port_ranks import DependentPorts, PortRanks
+from bondloop.bondgraph.passes.foresight import DependentPorts, Foresight, PortRanks
 from bondloop.errors import CausalityError
 
 if TYPE_CHECKING:

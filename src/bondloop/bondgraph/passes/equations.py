@@ -16,9 +16,9 @@ from bondloop.errors import InputError, ModelError, SolveError
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.parts import Part
+    from bondloop.bondgraph.passes.algebraic_loops import Choice
     from bondloop.bondgraph.passes.causality import CausalGraph
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
-    from bondloop.bondgraph.passes.loop_laws import Choice
     from bondloop.engine.data import Range
     from bondloop.engine.ir import Divisor, Quantity
 

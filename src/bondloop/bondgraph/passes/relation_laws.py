@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.elements.inverse import inverse_of
-from bondloop.bondgraph.elements.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
+from bondloop.bondgraph.elements.laws import inverse_of
+from bondloop.bondgraph.elements.multiport import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.passes.signals import source_value
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bondloop.bondgraph.elements.multiport import Multiport
-    from bondloop.bondgraph.elements.relations import Relations, Solution
+    from bondloop.bondgraph.elements.multiport import Multiport, Relations, Solution
 
 
 def relation_ports(v: Variables, part: Multiport) -> Equations:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements.inverse import rises
-from bondloop.bondgraph.elements.laws import Formula, modulation_of
+from bondloop.bondgraph.elements.laws import Formula, modulation_of, rises
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables, joined
 from bondloop.bondgraph.passes.field_laws import momentum_of
 from bondloop.bondgraph.passes.measures import of_parameter
