@@ -11,27 +11,17 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 __all__ = [
-    "AbsentError",
     "AccuracyWarning",
     "BondloopError",
     "CausalityError",
     "CompileError",
     "FaultsError",
-    "ForceOutputError",
     "InputError",
-    "LinesError",
     "ModeWarning",
     "ModelError",
     "SolveError",
     "StabilityWarning",
-    "UnknownNameError",
-    "nearest",
-    "one_or_all",
-    "unknown_name",
 ]
-
-SHOWN = 12
-"""How many known names an error lists before it stops with a count."""
 
 
 class BondloopError(Exception):
@@ -287,7 +277,7 @@ class ModeWarning(UserWarning):
     """What was computed is right for the mode that was asked for, but that mode does not hold there."""
 
 
-def unknown_name(kind: str, given: object, known: Iterable[str], where: str = "") -> str:
+def unknown_name(kind: str, given: object, known: Iterable[str], where: str = "", shown: int = 12) -> str:
     """Return the sentence for a name that does not exist, with the nearest known names.
 
     Parameters
@@ -297,9 +287,11 @@ def unknown_name(kind: str, given: object, known: Iterable[str], where: str = ""
     given
         The name as the user wrote it; something else than text is shown as Python writes it.
     known
-        The names that exist; at most twelve are listed, the nearest first when there are more.
+        The names that exist.
     where
         The path of the thing that has the names; empty when there is none.
+    shown
+        How many names are listed at most, the nearest first; the others are counted.
 
     Returns
     -------
@@ -328,13 +320,13 @@ def unknown_name(kind: str, given: object, known: Iterable[str], where: str = ""
         sentence += "; did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     else:
         sentence += ";"
-    if len(names) <= SHOWN:
+    if len(names) <= shown:
         return f"{sentence} known: {', '.join(names)}"
     # What begins like it is nearer than the rest: for 'rig.substeps' all that belongs to the rig.
     words = given.split(".")
     shared = {n: sum(a == b for a, b in zip(n.split("."), words, strict=False)) for n in names}
     rest = sorted((n for n in names if n not in near), key=lambda n: -shared[n])
-    return f"{sentence} known: {', '.join((near + rest)[:SHOWN])} and {len(names) - SHOWN} more"
+    return f"{sentence} known: {', '.join((near + rest)[:shown])} and {len(names) - shown} more"
 
 
 def nearest(given: str, names: Iterable[str], count: int = 3) -> list[str]:

@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["dimension", "is_of_kind", "known_unit", "multiplied", "quantity", "si_unit", "unit_in"]
+__all__ = ["quantity"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -64,10 +64,6 @@ _SI = {
 }  # fmt: skip
 """What a value is in that `quantity` has converted; units that are not named here are SI themselves."""
 _WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
-LONGEST = 200
-"""Characters of a unit, brackets included."""
-HIGHEST = 99
-"""Power of one unit in a quantity; the tenth derivative of an input has seconds to the -12."""
 _ANGLES = frozenset({"rad", "deg", "rpm"})
 _FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻\u03bc\u2126", "0123456789-µΩ")
 """Raised figures; and the Greek mu and the sign of the ohm, which look like the prefix and the letter."""
@@ -273,17 +269,21 @@ def _dimension(units: str, text: str) -> tuple[int, ...]:
     return tuple(total)
 
 
-def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
-    """Return prefix, name and power of each unit in a product with slashes and brackets."""
-    if len(units) > LONGEST:
-        raise InputError(f"a unit of {len(units):,} characters; at most {LONGEST} are read: '{text[:40]}...'")
+def _factors(units: str, text: str, longest: int = 200, highest: int = 99) -> list[tuple[float, str, int]]:
+    """Return prefix, name and power of each unit in a product with slashes and brackets.
+
+    ``longest`` bounds its characters, ``highest`` the power of one unit: the tenth derivative of an input has
+    seconds to the -12.
+    """
+    if len(units) > longest:
+        raise InputError(f"a unit of {len(units):,} characters; at most {longest} are read: '{text[:40]}...'")
     plain = units.translate(_FIGURES)
     words = _WORD.findall(plain[1:] if plain == "1" or plain[:2] == "1/" else plain)
     factors, rest = _product(words, text)
     if rest:
         raise InputError(f"{text!r}: a bracket is closed that was not opened")
     for _, name, power in factors:
-        if abs(power) > HIGHEST:
+        if abs(power) > highest:
             raise InputError(
                 f"expected a finite number; {text!r} is too large or small ('{name}' to the {power})"
             )

@@ -187,11 +187,7 @@ def domains_of(
     return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
 
 
-MOST_RATES = 8
-"""Rates of rates of a variable that a parameter may measure, fewer than this."""
-
-
-def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
+def is_at_home(unit: str, units: Iterable[str], domain: Domain, rates: int = 8) -> bool:
     """Whether a unit measures in a domain what a parameter may measure in several: an angle where it turns.
 
     Parameters
@@ -202,6 +198,8 @@ def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
         Those that it may have, one for each domain; where none is of this domain, nothing can be said.
     domain
         Where it acts.
+    rates
+        Rates of rates of a variable that a parameter may measure, fewer than this.
 
     Examples
     --------
@@ -213,8 +211,8 @@ def is_at_home(unit: str, units: Iterable[str], domain: Domain) -> bool:
     units = tuple(units)
     fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in known)]
     if not fitting:  # rates of them, and how they follow a rate
-        rates = [multiplied(own, "s", power) for own in known for power in (1, *range(-1, -MOST_RATES, -1))]
-        fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in rates)]
+        changes = [multiplied(own, "s", power) for own in known for power in (1, *range(-1, -rates, -1))]
+        fitting = [u for u in units if any(is_of_kind(f"1 {u}", own) for own in changes)]
     return not fitting or any(is_of_kind(f"1 {unit}", u) for u in fitting)
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bondloop.bondgraph.domain import Domain
     from bondloop.display import Bundle
     from bondloop.engine import System
 
@@ -61,8 +62,25 @@ def cut(model: AnyGraph, bonds: Sequence[str], physical: str | None = None) -> t
     -------
     numerical, physical
     """
-    if not isinstance(physical, (str, type(None))):
-        raise ModelError(f"physical: expected the path of a part, such as 'm3'; found {physical!r:.60}")
+    marked = _marked(model, bonds)
+    whole = flatten(model)  # faults of the whole are reported before those of the halves
+    domains = [domain_at(whole, b) for b in marked]
+    reached = _physical_side(_seed(model, marked, physical), marked)
+    for text, b in zip(bonds, marked, strict=True):
+        if (b.tail in reached) == (b.head in reached):
+            side = "physical" if b.tail in reached else "numerical"
+            raise ModelError(
+                f"the cut does not separate the model at '{text}': both its ends are on the {side} side; the "
+                f"physical side holds {_some(reached)}; name every bond between the two halves"
+            )
+    halves = [_half(model, bonds, reached, domains, keeps) for keeps in (False, True)]
+    arguments = {"of": model, "cut": tuple(bonds), "physical": physical}
+    stamp_all({"numerical_half": halves[0], "physical_half": halves[1]}, FAMILIES["model"], arguments)
+    return halves[0], halves[1]
+
+
+def _marked(model: Graph, bonds: Sequence[str]) -> list[Bond]:
+    """Return the bonds that are cut: at least one, each once, and none that carries a signal."""
     if not bonds:
         raise ModelError("a cut needs at least one bond, such as 'm2.right >> m3.left'")
     marked = [model.bond_at(text) for text in bonds]
@@ -71,54 +89,49 @@ def cut(model: AnyGraph, bonds: Sequence[str], physical: str | None = None) -> t
             raise ModelError(f"'{text}' carries a signal; a cut is made at bonds that carry power")
     if len(set(marked)) != len(marked):
         raise ModelError("the same bond is named twice in the cut")
-    whole = flatten(model)  # faults of the whole are reported before those of the halves
-    domains = [domain_at(whole, b) for b in marked]
-    seed = marked[0].head if physical is None else model.find(physical)
-    if not hasattr(seed, "_bonds"):
-        inside = [p for path, p in model.walk() if path.startswith(f"{physical}.") and hasattr(p, "_bonds")]
-        if not inside:
-            raise ModelError(f"{physical} is empty, so it cannot tell which half is physical")
-        seed = inside[0]
-    reached = _physical_side(seed, marked)
-    for text, b in zip(bonds, marked, strict=True):
-        if (b.tail in reached) == (b.head in reached):
-            side = "physical" if b.tail in reached else "numerical"
-            raise ModelError(
-                f"the cut does not separate the model at '{text}': both its ends are on the {side} side; the "
-                f"physical side holds {_some(reached)}; name every bond between the two halves"
-            )
-    halves = []
-    for keep_physical in (False, True):
-        half = model.copy()
-        object.__setattr__(
-            half, "_name", f"{model._name or 'model'}_{'physical' if keep_physical else 'numerical'}"
-        )
-        twins = dict(half.walk())
-        cuts = [_twin(b, model, twins) for b in marked]
-        ends = []
-        for b in cuts:
-            tail_stays = (_original(b.tail, twins, model) in reached) == keep_physical
-            ends.append((b, tail_stays))
-        gone = [
-            p
-            for path, p in twins.items()
-            if hasattr(p, "_bonds") and (model.find(path) in reached) != keep_physical
-        ]
-        sensors = [SS(domain=domain) for domain in domains]
-        for (b, tail_stays), sensor in zip(ends, sensors, strict=True):
-            stay, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
-            unbond(b)
-            end = stay if index is None else Terminal(stay, index)
-            if tail_stays:
-                bond(end, sensor, stroke=b.stroke)
-            else:
-                bond(sensor, end, stroke=b.stroke)
-        _remove(half, gone)
-        _place(half, sensors)
-        halves.append(half)
-    arguments = {"of": model, "cut": tuple(bonds), "physical": physical}
-    stamp_all({"numerical_half": halves[0], "physical_half": halves[1]}, FAMILIES["model"], arguments)
-    return halves[0], halves[1]
+    return marked
+
+
+def _seed(model: Graph, marked: Sequence[Bond], physical: object) -> Part:
+    """Return a part of the physical half: the one that is named, or what stands at the first cut's head."""
+    if physical is None:
+        return marked[0].head
+    if not isinstance(physical, str):
+        raise ModelError(f"physical: expected the path of a part, such as 'm3'; found {physical!r:.60}")
+    seed = model.find(physical)
+    inside = [part for _, part in seed.walk()] if isinstance(seed, Graph) else [seed]
+    for part in inside:
+        if not isinstance(part, Graph):
+            return part
+    raise ModelError(f"{physical} is empty, so it cannot tell which half is physical")
+
+
+def _half(
+    model: AnyGraph,
+    bonds: Sequence[str],
+    reached: set[Part],
+    domains: Sequence[Domain | None],
+    keeps_physical: bool,
+) -> AnyGraph:
+    """Return a copy of a model without the parts of the other half, with a source-sensor at every cut."""
+    half = model.copy()
+    word = "physical" if keeps_physical else "numerical"
+    object.__setattr__(half, "_name", f"{model._name or 'model'}_{word}")
+    stays = {path: (part in reached) == keeps_physical for path, part in model.walk()}
+    gone = [part for path, part in half.walk() if not (isinstance(part, Graph) or stays[path])]
+    cuts = [half.bond_at(text) for text in bonds]
+    sensors = [SS(domain=domain) for domain in domains]
+    for b, tail_stays, sensor in zip(cuts, [stays[b.tail.path] for b in cuts], sensors, strict=True):
+        part, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
+        unbond(b)
+        end = part if index is None else Terminal(part, index)
+        if tail_stays:
+            bond(end, sensor, stroke=b.stroke)
+        else:
+            bond(sensor, end, stroke=b.stroke)
+    _remove(half, gone)
+    _place(half, sensors)
+    return half
 
 
 def _place(half: Graph, sensors: list[SS]) -> None:
@@ -181,25 +194,6 @@ def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:
     return found
 
 
-def _twin(b: Bond, model: Graph, twins: dict[str, Part]) -> Bond:
-    tail, head = twins[b.tail.path], twins[b.head.path]
-    for candidate in tail._bonds:
-        if (
-            candidate.tail is tail
-            and candidate.head is head
-            and (candidate.tail_index, candidate.head_index) == (b.tail_index, b.head_index)
-        ):
-            return candidate
-    raise ModelError(f"internal: bond {b} was lost in a copy of {model.path}")
-
-
-def _original(part: Part, twins: dict[str, Part], model: Graph) -> Part:
-    for path, twin in twins.items():
-        if twin is part:
-            return model.find(path)
-    raise ModelError("internal: a part was lost in a copy")
-
-
 def _remove(half: Graph, gone: list[Part]) -> None:
     """Remove parts, and models that are left without elements."""
     for part in gone:
@@ -229,10 +223,6 @@ def _forget(owner: Graph, name: str) -> None:
 def _some(parts: set[Part]) -> str:
     names = sorted(p.path for p in parts if not isinstance(p, Port))
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-
-
-LONGEST = 100_000
-"""Most numbers of an array of parts such as ``floor[1]`` for which it becomes a list."""
 
 
 class Model(Graph):
@@ -452,11 +442,11 @@ def ends_of(model: Model, text: object) -> tuple[Part | Terminal, Part | Termina
     return result[0], result[1]
 
 
-def place(model: Model, name: str, part: Part) -> None:
+def place(model: Model, name: str, part: Part, longest: int = 100_000) -> None:
     """Name a part as it is called in data, which need not be a Python identifier.
 
     Any name can be found by its path; those that Python can write become attributes, and ``floor[1]`` becomes
-    a member of a list, with None where there is no such number.
+    a member of a list of at most ``longest``, with None where there is no such number.
     """
     if not name:
         raise InputError(f"a part of {model.path} has no name")
@@ -466,7 +456,7 @@ def place(model: Model, name: str, part: Part) -> None:
         return
     if not bracket:
         object.__setattr__(model, name, part)
-    elif re.fullmatch(r"\d+\]", number) and int(number[:-1]) < LONGEST:
+    elif re.fullmatch(r"\d+\]", number) and int(number[:-1]) < longest:
         members = model.__dict__.setdefault(array, [])
         members += [None] * (int(number[:-1]) + 1 - len(members))
         members[int(number[:-1])] = part

@@ -19,20 +19,16 @@ __all__ = [
     "Imposed",
     "Inerter",
     "KelvinVoigt",
-    "LargeBar",
     "LeadRubberBearing",
     "MRDamper",
     "Maxwell",
     "Multilinear",
-    "OdeSpecimen",
     "PowerDamper",
     "RambergOsgood",
     "TripleFrictionPendulum",
     "TunedLiquidColumn",
     "TunedMass",
     "WireRope",
-    "device_at",
-    "ode_element",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -9,6 +9,7 @@ from bondloop.devices.device import DAMPING, FORCE, STIFFNESS, VELOCITY, Device
 from bondloop.engine.data import POSITIVE, Parameter
 from bondloop.errors import InputError
 from bondloop.math import sign, tanh
+from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -265,7 +266,7 @@ class TunedMass(Device):
         return self.stiffness * apart + self.damping * speed
 
 
-GRAVITY = 9.80665
+GRAVITY = quantity("1 gn", "m/s^2")
 
 
 class TunedLiquidColumn(Device):

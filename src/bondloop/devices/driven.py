@@ -29,7 +29,7 @@ from bondloop.engine.laws import Traced, called, entries, formulas, in_si, named
 from bondloop.errors import InputError, SolveError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -39,14 +39,8 @@ if TYPE_CHECKING:
 DISPLACEMENT, VELOCITY, NEXT = Var("displacement"), Var("velocity"), Var("displacement_next")
 PERIOD = Var("period")
 """A parameter, so that another rate is another value, and not another tick to compile."""
-FEWEST = 4
-"""Runge-Kutta steps of a piece of a sample period, where nobody says how many."""
-PIECES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Of a sample period, until the force is settled."""
-SETTLED = 1e-6
-"""Of the largest force: steps are short enough when half as long ones change it by no more than this."""
-BLOCK = 100_000
-"""Rows of inputs that are made at a time."""
+MOVED = NEXT - DISPLACEMENT
+"""From a sample to the next."""
 
 
 def driven_tick(law: Device, period: float, substeps: int) -> Tick:
@@ -84,32 +78,18 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
     program, goals = named_parts(finite_formulas(goals, kind), "part")
     counter, force_now = Var("substep"), Var("force")
     steps = _evaluated(program, [(force_now, goals[0])], {}, "@sample")
-    along = (NEXT - DISPLACEMENT) / Const(float(substeps))
-    fixed: dict[Var, Expr] = {VELOCITY: (NEXT - DISPLACEMENT) / PERIOD}
-    now = select(counter > 0, fixed[VELOCITY], VELOCITY)
-    start: dict[Var, Expr] = {VELOCITY: now, DISPLACEMENT: DISPLACEMENT + along * counter}
     body: list[Step] = []
-    memories = [(Var(f"{v.name}@new"), goals[i]) for v, i in places["renewal"]]
+    memories = [(v, goals[i]) for v, i in places["renewal"]]
     if memories:
-        body += _evaluated(program, memories, start, "@renewal")
-        olds = (v for v, _ in places["renewal"])
-        body.append(Update(tuple(zip(olds, (v for v, _ in memories), strict=True))))
-    h = PERIOD / Const(float(substeps))
-    slopes: list[list[Var]] = []
-    for stage, fraction in enumerate((0.0, 0.5, 0.5, 1.0) if places["rate"] else ()):
-        at = {**fixed, DISPLACEMENT: DISPLACEMENT + along * (counter + Const(fraction))}
-        if stage:
-            for (v, _), k in zip(places["rate"], slopes[-1], strict=True):
-                moved = Var(f"{v.name}@{stage}")
-                body.append(Assign(moved, v + Const(fraction) * h * k))
-                at[v] = moved
-        slopes.append([Var(f"d/dt {v.name}@{stage}") for v, _ in places["rate"]])
-        rates = [(k, goals[i]) for k, (_, i) in zip(slopes[-1], places["rate"], strict=True)]
-        body += _evaluated(program, rates, at, f"@{stage}")
-    pairs = []
-    for (v, _), k1, k2, k3, k4 in zip(places["rate"], *slopes, strict=True) if slopes else ():
-        pairs.append((v, v + h / 6 * (k1 + 2 * (k2 + k3) + k4)))
-    body += [Update(tuple(pairs))] if pairs else []
+        now = select(counter > 0, MOVED / PERIOD, VELOCITY)
+        start: dict[Var, Expr] = {
+            VELOCITY: now, DISPLACEMENT: DISPLACEMENT + MOVED / Const(float(substeps)) * counter
+        }  # fmt: skip
+        fresh = [(Var(f"{v.name}@new"), e) for v, e in memories]
+        body += _evaluated(program, fresh, start, "@renewal")
+        body.append(Update(tuple((v, new) for (v, _), (new, _) in zip(memories, fresh, strict=True))))
+    if places["rate"]:
+        body += _runge_kutta(program, [(v, goals[i]) for v, i in places["rate"]], counter, substeps)
     steps += [Repeat(substeps, counter, tuple(body))] if body else []
     states = {v: x for known in kept.values() for v, x in known}
     return Tick(
@@ -117,6 +97,32 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
         {PERIOD: period, **{parameters[name]: value for name, value in values.items()}}, tuple(steps),
         (Channel("force", force_now, "N"),),
     )  # fmt: skip
+
+
+def _runge_kutta(
+    program: list[Assign], rates: Sequence[tuple[Var, Expr]], counter: Var, substeps: int
+) -> list[Step]:
+    """Return a step of the classical Runge-Kutta scheme for states with rates, at a constant velocity."""
+    h, along = PERIOD / Const(float(substeps)), MOVED / Const(float(substeps))
+    body: list[Step] = []
+    slopes: list[list[Var]] = []
+    for stage, fraction in enumerate((0.0, 0.5, 0.5, 1.0)):
+        at: dict[Var, Expr] = {
+            VELOCITY: MOVED / PERIOD, DISPLACEMENT: DISPLACEMENT + along * (counter + Const(fraction))
+        }  # fmt: skip
+        if stage:
+            for (v, _), k in zip(rates, slopes[-1], strict=True):
+                moved = Var(f"{v.name}@{stage}")
+                body.append(Assign(moved, v + Const(fraction) * h * k))
+                at[v] = moved
+        slopes.append([Var(f"d/dt {v.name}@{stage}") for v, _ in rates])
+        goals = [(k, rate) for k, (_, rate) in zip(slopes[-1], rates, strict=True)]
+        body += _evaluated(program, goals, at, f"@{stage}")
+    ends = [
+        (v, v + h / 6 * (k1 + 2 * (k2 + k3) + k4))
+        for (v, _), k1, k2, k3, k4 in zip(rates, *slopes, strict=True)
+    ]
+    return [*body, Update(tuple(ends))]
 
 
 def _evaluated(
@@ -141,8 +147,17 @@ def respond(
     inputs: Mapping[str, ArrayLike],
     substeps: int | None,
     backend: str,
+    fewest: int = 4,
 ) -> NDArray[np.float64]:
-    """Return the force at every sample; see `Device.respond`."""
+    """Return the force at every sample; see `Device.respond`.
+
+    Parameters
+    ----------
+    law, displacement, rate, velocity, inputs, substeps, backend
+        As for `Device.respond`.
+    fewest
+        Runge-Kutta steps of a piece of a sample period, where ``substeps`` does not say how many.
+    """
     kind = type(law).__name__
     x = in_si(displacement, f"{kind}.respond(displacement)", "m", "rad")
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
@@ -150,7 +165,7 @@ def respond(
             f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
         )
     period = 1 / POSITIVE.check(rate, f"{kind}.respond(rate)", "Hz")
-    asked: object = FEWEST if substeps is None else substeps
+    asked: object = fewest if substeps is None else substeps
     if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 1:
         raise InputError(
             f"{kind}.respond(substeps): expected a whole number of at least 1; found {substeps!r:.40}"
@@ -188,41 +203,63 @@ def respond(
     rows = np.column_stack(columns)
     integrates = any(step.times > 1 for step in runner.tick.steps)
     if substeps is None and integrates:
-        return _settled(runner, rows, period, kind)
+        return _settled(runner, rows, period, kind, fewest)
     return _along(runner, rows, period, 1, kind)
 
 
-def _settled(runner: Runner, rows: NDArray[np.float64], period: float, kind: str) -> NDArray[np.float64]:
-    """Return forces that steps half as long do not change any more."""
+def _settled(
+    runner: Runner,
+    rows: NDArray[np.float64],
+    period: float,
+    kind: str,
+    steps: int,
+    *,
+    doublings: int = 8,
+    tolerance: float = 1e-6,
+) -> NDArray[np.float64]:
+    """Return forces that steps half as long do not change any more.
+
+    Parameters
+    ----------
+    runner, rows, period, kind
+        What is run, its inputs, seconds between them, and what errors call it.
+    steps
+        Runge-Kutta steps of a piece of a sample period.
+    doublings
+        How often a sample period is cut into twice as many pieces.
+    tolerance
+        Change of the force that counts as none, as a share of the largest.
+    """
     last, off = None, np.inf
-    for pieces in PIECES:
+    for doubled in range(doublings + 1):
+        pieces = 2**doubled
         try:
             force = _along(runner, rows, period, pieces, kind)
         except SolveError:
-            if pieces == PIECES[-1]:
+            if doubled == doublings:
                 raise
             last, off = None, np.inf
         else:
             largest = float(np.max(np.abs(force)))
             if last is not None:
                 off = float(np.max(np.abs(force - last))) / (largest or 1.0)
-                if off <= SETTLED:
+                if off <= tolerance:
                     return force
             last = force
-    steps = FEWEST * PIECES[-1]
     raise SolveError(
-        f"{kind}.respond: with {steps} steps between samples the force still changes by {off:.1g} of the "
-        "largest when they are doubled; give a higher rate, or say with substeps how many will do"
+        f"{kind}.respond: with {steps * 2**doublings} steps between samples the force still changes by "
+        f"{off:.1g} of the largest when they are doubled; give a higher rate, or say with substeps how many "
+        "will do"
     )
 
 
 def _along(
-    runner: Runner, rows: NDArray[np.float64], period: float, pieces: int, kind: str
+    runner: Runner, rows: NDArray[np.float64], period: float, pieces: int, kind: str, most: int = 100_000
 ) -> NDArray[np.float64]:
-    """Return the force at every sample, each period gone in so many equal pieces."""
+    """Return the force at every sample, each period gone in equal pieces; most rows are made at a time."""
     runner.reset()
     forces, part = [], np.arange(pieces) / pieces
-    for block in np.split(rows, range(BLOCK // pieces, len(rows), BLOCK // pieces)):
+    for block in np.split(rows, range(most // pieces, len(rows), most // pieces)):
         x, ahead = block[:, :1], block[:, 2:3]
         fine = np.repeat(block, pieces, axis=0)
         if pieces > 1:

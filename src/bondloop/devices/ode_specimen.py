@@ -224,31 +224,23 @@ class OdeElement(Multiport):
         """Trace the law, and keep its formulas."""
         import sympy as sp
 
-        names, several = self.port_names, law.interfaces > 1
-        ports = [PortSymbols.named(n) for n in names]
-        symbols: dict[Var, Any] = {}
-        parameters = {}
-        for name, symbol in self.parameter_symbols.items():
-            symbols[parameter := Var(name)] = symbol
-            parameters[name] = Traced(parameter)
+        ports = [PortSymbols.named(n) for n in self.port_names]
+        symbols: dict[Var, Any] = {Var(name): symbol for name, symbol in self.parameter_symbols.items()}
+        parameters = {v.name: Traced(v) for v in symbols}
         traced, variables = entries("", law.initial_states())
-        states = {}
-        for known in variables.values():
-            for variable, _ in known:
-                states[variable] = StateSymbols.named(variable.name)
-                symbols[variable] = states[variable].value
+        states = {v: StateSymbols.named(v.name) for known in variables.values() for v, _ in known}
+        symbols.update({v: state.value for v, state in states.items()})
         inputs = {name: Var(name) for name in self.inputs}
         self.signals, self.input_symbols = len(inputs), [sp.Dummy(name, real=True) for name in inputs]
         symbols.update(zip(inputs.values(), self.input_symbols, strict=True))
-        motions = []
-        for word, which in (("displacement", "displacement"), ("velocity", "flow")):
-            moved = [Var(f"{n}.{word}") for n in names]
-            symbols.update({v: getattr(p, which) for v, p in zip(moved, ports, strict=True)})
-            motions.append(array_of([Traced(v) for v in moved]) if several else Traced(moved[0]))
-        signals = {name: Traced(v) for name, v in inputs.items()}
-        copy, motion = law.running(parameters, traced, **signals), Imposed(*motions)
+        moved, motion = _moved(law)
+        for word, several in moved.items():
+            symbols.update({v: getattr(p, word) for v, p in zip(several, ports, strict=True)})
+        copy = law.running(parameters, traced, **{name: Traced(v) for name, v in inputs.items()})
         force = called(copy.force, f"{kind}.force", motion)
-        forces = formulas(force if several else one_number(force, f"{kind}.force"), f"{kind}.force")
+        if law.interfaces == 1:
+            force = one_number(force, f"{kind}.force")
+        forces = formulas(force, f"{kind}.force")
         if len(forces) != len(ports):
             raise ModelError(
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
@@ -260,11 +252,7 @@ class OdeElement(Multiport):
             for (variable, _), formula in zip(variables[state], written, strict=True):
                 by_symbol[getattr(states[variable], word)] = formula
         self._keep(by_symbol, symbols, kind)
-        for name in law.units:
-            if name not in variables:
-                raise ModelError(f"{kind}.units: {unknown_name('state', name, variables)}")
-        units = {v.name: unit for name, unit in law.units.items() for v, _ in variables[name]}
-        self.__dict__["units"] = units  # of this law, where other elements have them of their class
+        self.__dict__["units"] = _units_of_states(law, variables)  # other elements have them of their class
         equations = dict(zip(by_symbol, self.written, strict=True))
         self.relations = Relations(ports, list(states.values()), equations, range(len(ports)), kind)
         self.starts = {states[v].value: x for known in variables.values() for v, x in known}
@@ -295,19 +283,35 @@ class OdeElement(Multiport):
         return figure
 
 
+def _moved(law: OdeSpecimen) -> tuple[dict[str, list[Var]], Imposed]:
+    """Return the variables by which a specimen is moved, as a port calls them, and the traced motion."""
+    names = [f"end_{i}" for i in range(law.interfaces)] if law.interfaces > 1 else ["end"]
+    words = {"displacement": "displacement", "flow": "velocity"}
+    moved = {port: [Var(f"{n}.{word}") for n in names] for port, word in words.items()}
+    traced = [[Traced(v) for v in several] for several in moved.values()]
+    return moved, Imposed(*(array_of(t) if law.interfaces > 1 else t[0] for t in traced))
+
+
+def _units_of_states(
+    law: OdeSpecimen, variables: Mapping[str, Sequence[tuple[Var, float]]]
+) -> dict[str, str]:
+    for name in law.units:
+        if name not in variables:
+            raise ModelError(f"{type(law).__name__}.units: {unknown_name('state', name, variables)}")
+    return {v.name: unit for name, unit in law.units.items() for v, _ in variables[name]}
+
+
 def _trace_again(law: OdeSpecimen, read: Sequence[str], forces: list[Expr], rates: list[Expr]) -> None:
     """Trace a specimen with other variables of the same names: what it keeps elsewhere is refused."""
-    kind, several = type(law).__name__, law.interfaces > 1
+    kind = type(law).__name__
     parameters = {name: Var(name) for name in law.parameter_values() if name not in read}
     traced, variables = entries("", law.initial_states())
-    names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
-    moved = [[Var(f"{n}.{word}") for n in names] for word in ("displacement", "velocity")]
-    motion = Imposed(*(array_of([Traced(v) for v in m]) if several else Traced(m[0]) for m in moved))
+    moved, motion = _moved(law)
     inputs = {name: Var(name) for name in read}
     signals = {name: Traced(v) for name, v in inputs.items()}
     copy = law.running({n: Traced(p) for n, p in parameters.items()}, traced, **signals)
     states = [v for pairs in variables.values() for v, _ in pairs]
-    known = {*parameters.values(), *inputs.values(), *moved[0], *moved[1], *states}
+    known = {*parameters.values(), *inputs.values(), *moved["displacement"], *moved["flow"], *states}
     same_twice(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
     again = [e for _, _, written in changes(copy, motion, variables, kind) for e in written]
     same_twice(rates, again, known, f"{kind}.rates")

@@ -197,12 +197,6 @@ class Multilinear(Device):
         return total
 
 
-ITERATIONS = 9
-"""Newton steps from above on a convex curve, from at most twice its root: to rounding for every exponent."""
-DEPTH = 16
-"""Turns that are remembered, each within the one before: eight loops within loops."""
-
-
 class RambergOsgood(Device):
     """A curve without a knee, and branches twice as large after a turn.
 
@@ -242,8 +236,8 @@ class RambergOsgood(Device):
     offset: Parameter = Parameter(1.0, above=0, unit="1")
     exponent: Parameter = Parameter(8.0, least=1, most=100, unit="1")
     states: ClassVar[Mapping[str, float | tuple[float, ...]]] = {
-        "last": 0.0, "sense": 0.0, "count": 0.0, "first": 0.0, "turns": (0.0,) * DEPTH,
-        "turn_forces": (0.0,) * DEPTH,
+        "last": 0.0, "sense": 0.0, "count": 0.0, "first": 0.0, "turns": (0.0,) * 16,
+        "turn_forces": (0.0,) * 16,
     }  # fmt: skip
     units: ClassVar[Mapping[str, str]] = {"last": "m", "turns": "m", "turn_forces": "N"}
 
@@ -259,13 +253,13 @@ class RambergOsgood(Device):
         and ``count`` how many there are. A way that passes a turn ahead of it closes the loop that began
         there; one that passes the mirror image of the outermost is on the first curve again.
         """
-        x = motion.displacement
+        x, depth = motion.displacement, len(self.turns)
         way = sign(x - self.last)
-        turns = (way * self.sense < 0) & (self.count < DEPTH)
+        turns = (way * self.sense < 0) & (self.count < depth)
         count = where(turns, self.count + 1, self.count)
         first = where(turns & (count == 1), self.sense, self.first)
         here = self._branch(self.last)
-        added = [turns & (count == i + 1) for i in range(DEPTH)]
+        added = [turns & (count == i + 1) for i in range(depth)]
         places = [where(new, self.last, t) for new, t in zip(added, self.turns, strict=True)]
         forces = [where(new, here, f) for new, f in zip(added, self.turn_forces, strict=True)]
         left = where((first * way < 0) & (way * x >= abs(places[0])), 0.0, count)
@@ -287,14 +281,14 @@ class RambergOsgood(Device):
         a, n = self.offset, self.exponent
         turn: Value = 0.0
         turn_force: Value = 0.0
-        for i in range(DEPTH):
+        for i in range(len(self.turns)):
             turn = where(self.count == i + 1, self.turns[i], turn)
             turn_force = where(self.count == i + 1, self.turn_forces[i], turn_force)
         scale = where(self.count > 0, 2.0, 1.0)
         away = (x - turn) / scale * self.stiffness / self.yield_force
         s = where(away == 0, 1.0, abs(away))  # powers of 0 have no slope
         y = minimum(s, (s / a) ** (1 / n))
-        for _ in range(ITERATIONS):
+        for _ in range(9):  # from above on a convex curve: to rounding, whatever the exponent
             rises = a * y ** (n - 1)
             y = y - (y + rises * y - s) / (1 + n * rises)
         bent = where(away == 0, away, sign(away) * y)  # elastic where the branch begins

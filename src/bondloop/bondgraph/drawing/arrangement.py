@@ -35,6 +35,7 @@ from bondloop.bondgraph.drawing.policy import (
     NARROW,
     OVER,
     ROW,
+    SAME,
     SEARCHED,
     SLANT,
     SOURCES,
@@ -42,7 +43,7 @@ from bondloop.bondgraph.drawing.policy import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bondloop.bondgraph.drawing.geometry import Array
 
@@ -213,45 +214,13 @@ class Spine:
 
     def place(self) -> Array:
         """Positions of all nodes."""
-        g, p, top = self.graph, np.zeros((len(self.near), 2)), 0.0
-        spine = self.spine()
-        on, rows = set(spine), self.rows(spine)
-        framed = 0.4 * any(v.group for v in g.nodes)
+        p, top, spine = np.zeros((len(self.near), 2)), 0.0, self.spine()
+        framed, rows = 0.4 * any(v.group for v in self.graph.nodes), self.rows(spine)
         for r, row in enumerate(rows):
-            order = row[::-1] if r % 2 else row
-            outline: dict[int, float] = {}
-            here: dict[int, tuple[float, int]] = {}
-            runs: list[
-                tuple[str, list[int]]
-            ] = []  # neighbours on the spine of one sub-model, with all on them
-            x, high, low, before = 0.0, 0, 0, -1
-            for v in order:
-                shut = 1 if r and v == row[0] else -1 if r + 1 < len(rows) and v == row[-1] else 0
-                up, down, out = self.sides((w for w in self.near[v] if w not in on), shut)
-                fans = ((1, self.fan(v, up)[1]), (-1, self.fan(v, down)[1]))
-                apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
-                if before >= 0:
-                    text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
-                    bond = 0.6 + float(g.shy[before] + g.shy[v])
-                    x += (
-                        max(bond, float(text) + 0.1)
-                        + apart
-                        + (1.0 if out and shut and v == order[0] else 0.0)
-                    )
-                for sign, fan in fans:
-                    for d, edge in enumerate(fan.left, 1):
-                        x = max(x, outline.get(sign * d, -np.inf) - edge + GAP + apart)
-                for sign, fan in fans:
-                    for d, edge in enumerate(fan.right, 1):
-                        outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
-                    here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
-                if not runs or runs[-1][0] != g.nodes[v].group:
-                    runs.append((g.nodes[v].group, []))
-                runs[-1][1].extend([v, *out, *(w for _, fan in fans for w in fan.places)])
-                here[v] = (x, 0)
-                here |= dict.fromkeys(out, (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0))
-                high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
-            self.part(here, runs)
+            turns = {row[0]: 1} if r else {}
+            if r + 1 < len(rows):
+                turns.setdefault(row[-1], -1)
+            here, high, low = self.row(row[::-1] if r % 2 else row, set(spine), turns, r % 2 == 0, framed)
             shift = p[rows[r - 1][-1], 0] - here[row[0]][0] if r else 0.0
             base = top - high if r else 0.0
             for v, (dx, dy) in here.items():
@@ -259,9 +228,51 @@ class Spine:
             top = base - low - 1.0 - framed
         return p
 
+    def row(
+        self, order: Sequence[int], spine: set[int], turns: Mapping[int, int], to_right: bool, framed: float
+    ) -> tuple[dict[int, tuple[float, int]], int, int]:
+        """Lay out a row from left to right; return the places in it, and how far it reaches up and down.
 
-SAME = 1e6
-"""Cost of two nodes in one place: never worth it."""
+        Parameters
+        ----------
+        order
+            Its nodes on the spine.
+        spine
+            All nodes on the spine.
+        turns
+            Nodes at which the spine comes from the row above (1) or goes on to the one below (-1).
+        to_right
+            Whether the spine runs to the right here.
+        framed
+            Room for the frames between two sub-models.
+        """
+        g, outline = self.graph, dict[int, float]()
+        here: dict[int, tuple[float, int]] = {}
+        runs: list[tuple[str, list[int]]] = []  # neighbours on the spine of one sub-model, with all on them
+        x, high, low, before = 0.0, 0, 0, -1
+        for v in order:
+            turn = turns.get(v, 0)
+            up, down, out = self.sides((w for w in self.near[v] if w not in spine), turn)
+            fans = ((1, self.fan(v, up)[1]), (-1, self.fan(v, down)[1]))
+            apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
+            if before >= 0:
+                text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
+                x += max(0.6 + float(g.shy[before] + g.shy[v]), float(text) + 0.1) + apart
+            for sign, fan in fans:
+                for d, edge in enumerate(fan.left, 1):
+                    x = max(x, outline.get(sign * d, -np.inf) - edge + GAP + apart)
+            for sign, fan in fans:
+                for d, edge in enumerate(fan.right, 1):
+                    outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
+                here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
+            if not runs or runs[-1][0] != g.nodes[v].group:
+                runs.append((g.nodes[v].group, []))
+            runs[-1][1].extend([v, *out, *(w for _, fan in fans for w in fan.places)])
+            here[v] = (x, 0)
+            here |= dict.fromkeys(out, (x - (turn if to_right else -turn), 0))
+            high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
+        self.part(here, runs)
+        return here, high, low
 
 
 def _stress(graph: Graph) -> Array:

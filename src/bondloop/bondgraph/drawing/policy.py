@@ -47,6 +47,8 @@ LEGEND_LINE, LEGEND_SIZE = 0.2, 8.5
 CUT, OVER, CLASH, NARROW, LONG, SLANT = 6.0, 8.0, 9.0, 2.0, 0.8, 1.0
 """Costs of the faults of a layout with loops: a text cut by a bond, bonds that cross, texts that overlap, a
 sharp angle, a long bond, a slanted one."""
+SAME = 1e6
+"""Cost of two nodes in one place: never worth it."""
 
 FACE = ["STIXGeneral", "DejaVu Serif", "DejaVu Sans"]
 BLUE, RED, GREEN, PURPLE, GREY = "#0b5394", "#b03a0c", "#00664b", "#6a3d9a", "#5a5a5a"

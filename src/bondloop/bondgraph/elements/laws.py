@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from bondloop.bondgraph.domain import units_of
+from bondloop.bondgraph.tolerances import OTHER_SIGNALS
 from bondloop.engine.data import FINITE, Range, is_truth
 from bondloop.engine.ir import Expr, Op, Var, evaluate
 from bondloop.engine.passes import from_sympy
@@ -23,8 +24,6 @@ _SIZES = [10.0 ** (k / 8) for k in range(-48, 49)]
 """Sizes of the causes at which a law is tried out: 1e-6 to 1e6, eight to the decade."""
 _FINE = [10.0 ** (k / 40) for k in range(-240, 81)]
 """Sizes of the causes at which a slope is tried out: 1e-6 to 100, forty to the decade."""
-_OTHERS = (-1.3, 0.4, 2.1)
-"""Values of signals with which a law is tried out."""
 _FAILURES = (ZeroDivisionError, ValueError, OverflowError)
 
 
@@ -70,7 +69,7 @@ def rises(formula: Any, x: Any, values: Mapping[Any, Any]) -> bool:
     others = sorted(formula.free_symbols - {x}, key=str)
     slope = sp.diff(formula, x)
     signs: set[bool] = set()
-    for probe in _OTHERS if others else _OTHERS[:1]:
+    for probe in OTHER_SIGNALS if others else OTHER_SIGNALS[:1]:
         numbers = {s: probe * (1 + 0.1 * i) for i, s in enumerate(others)}
         at = _Numeric(slope.subs(numbers), x)
         if at.expr is None:

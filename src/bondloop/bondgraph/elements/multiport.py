@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Var
 
 
-MANY = 6
-"""Ports from which on the causalities that can be solved are not listed beforehand."""
-
 EXPLICIT, LINEAR, BENT = range(3)
 """How an equation is solved for a variable: as it stands, by a division, by an inverse or by iteration."""
 
@@ -123,6 +120,8 @@ class Relations:
         Ports whose causality must be as the equations are written, by number.
     kind
         For messages.
+    listed
+        Most ports for which the causalities that can be solved are listed beforehand.
     """
 
     def __init__(
@@ -132,15 +131,35 @@ class Relations:
         equations: Mapping[Any, Any],
         fixed: Iterable[int] = (),
         kind: str = "",
+        listed: int = 6,
     ) -> None:
+        self.listed = listed
         self.ports, self.states, self.fixed, self.kind = tuple(ports), tuple(states), frozenset(fixed), kind
         owner = {symbol: i for i, port in enumerate(ports) for symbol in port}
-        rates = {state.rate: state for state in states}
-        renewals = {state.renewal: state for state in states}
-        written: dict[int, Any] = {}
         self.rates: dict[str, Any] = {}
         self.memories: dict[str, Any] = {}
         self.quantities: dict[str, Any] = {}
+        self.left = self._sort(equations, owner)
+        self.right = [equations[left] for left in self.left]
+        self.variables = {*owner, *(s.value for s in states)}
+        moving = (*self.rates.values(), *self.memories.values())
+        used = {*self.left, *(s for f in (*self.right, *moving) for s in f.free_symbols)}
+        self.stored = [[s for s in (p.displacement, p.momentum) if s in used] for p in ports]
+        rates = {state.rate for state in states}
+        if any(rates & f.free_symbols for f in (*self.right, *moving, *self.quantities.values())):
+            raise ModelError(
+                f"{kind}: the rate of a state stands on the right of an equation; write out its formula"
+            )
+        self._used = used
+        self._ways: dict[tuple[int, Any], int | None] = {}
+        self._solutions: dict[tuple[bool, ...], Solution | None] = {}
+
+    def _sort(self, equations: Mapping[Any, Any], owner: Mapping[Any, int]) -> list[Any]:
+        """Return for every port what its equation is written for; keep those of states and quantities."""
+        kind, ports = self.kind, self.ports
+        rates = {state.rate: state for state in self.states}
+        renewals = {state.renewal: state for state in self.states}
+        written: dict[int, Any] = {}
         for left, formula in equations.items():
             if isinstance(left, str):
                 self.quantities[left] = formula
@@ -148,44 +167,27 @@ class Relations:
                 self.rates[rates[left].name] = formula
             elif left in renewals:
                 self.memories[renewals[left].name] = formula
-            elif left in owner and owner[left] in written:
-                name = ports[owner[left]].name
-                raise ModelError(
-                    f"{kind}: port {name} has two equations, for {written[owner[left]]} and {left}"
-                )
-            elif left in owner:
-                written[owner[left]] = left
-            else:
+            elif left not in owner:
                 raise ModelError(
                     f"{kind}: an equation is written for {left!r}; expected a variable of a port "
                     "(port.effort, .flow, .displacement, .momentum), the rate of a state (state.rate) or a "
                     "text that names a quantity to be read"
                 )
+            elif (first := written.setdefault(owner[left], left)) is not left:
+                name = ports[owner[left]].name
+                raise ModelError(f"{kind}: port {name} has two equations, for {first} and {left}")
         for i, port in enumerate(ports):
             if i not in written:
                 raise ModelError(
                     f"{kind}: no equation for port {port.name}; write one for {port.name}.effort or "
                     f"{port.name}.flow, or for the momentum or displacement that it stores"
                 )
-        for state in states:
+        for state in self.states:
             if state.name not in self.rates and state.name not in self.memories:
                 raise ModelError(
                     f"{kind}: no equation for the rate of {state.name}; give {state.name}.rate: ..."
                 )
-        self.left = [written[i] for i in range(len(ports))]
-        self.right = [equations[left] for left in self.left]
-        self.variables = {*owner, *(s.value for s in states)}
-        moving = (*self.rates.values(), *self.memories.values())
-        used = {*self.left, *(s for f in (*self.right, *moving) for s in f.free_symbols)}
-        self.stored = [[s for s in (p.displacement, p.momentum) if s in used] for p in ports]
-        for formula in (*self.right, *moving, *self.quantities.values()):
-            if rates.keys() & formula.free_symbols:
-                raise ModelError(
-                    f"{kind}: the rate of a state stands on the right of an equation; write out its formula"
-                )
-        self._used = used
-        self._ways: dict[tuple[int, Any], int | None] = {}
-        self._solutions: dict[tuple[bool, ...], Solution | None] = {}
+        return [written[i] for i in range(len(ports))]
 
     # ---------------------------------------------------------------- causality
 
@@ -208,7 +210,7 @@ class Relations:
     def causalities(self) -> tuple[tuple[bool, ...], ...] | None:
         """Which ports may give the effort together; None where all may, or where there are too many ports."""
         count = len(self.ports)
-        if count > MANY:
+        if count > self.listed:
             return None
         every = list(itertools.product((True, False), repeat=count))
         possible = tuple(

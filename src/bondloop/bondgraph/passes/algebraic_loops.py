@@ -30,6 +30,7 @@ import numpy as np
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.passes.flat_graph import R
+from bondloop.bondgraph.tolerances import LOOP_SIZES, NO_GAIN
 from bondloop.engine import System
 from bondloop.engine.ir import (
     Const,
@@ -158,13 +159,6 @@ def _operations(formula: Expr) -> set[str]:
     return {formula.name}.union(*(_operations(a) for a in formula.args))
 
 
-SIZES = (1.0, 1e-2, 1e-4)
-"""Sizes of the variables at which a loop must be singular: a steep law (a diode at half a volt) drowns all
-others at one of them, and only what is bound by the structure is so at all."""
-
-CANCELS = 1e-12
-"""Gain, against the others of its row, that counts as none."""
-
 _ENTRY = re.compile(r"\[(\d+),(\d+)\]$")
 
 
@@ -271,7 +265,7 @@ def bound_states(system: System, *, as_given: bool = False) -> list[Var]:
     if as_given and None in system.parameters_by_var.values():
         return []
     states: list[Var] = []
-    for size in SIZES:
+    for size in LOOP_SIZES:
         try:
             check_loops(system, _numbers(system, size, near=not as_given))
         except SingularLoopError as error:
@@ -301,7 +295,7 @@ def cancelled(d: Derivation) -> list[Var]:
     except SolveError:
         return []
     own, size = gains[:, -len(rates) :].max(axis=1), gains.max(axis=1)
-    return [goal for goal, a, b in zip(goals, own, size, strict=True) if a <= CANCELS * max(b, 1.0)]
+    return [goal for goal, a, b in zip(goals, own, size, strict=True) if a <= NO_GAIN * max(b, 1.0)]
 
 
 def _numbers(system: System, size: float = 1.0, *, near: bool = True) -> dict[Var, float]:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.equations import Derivation
+    from bondloop.engine.ir import Quantity
 
 
 RULES: dict[type[Element], type[Rule]] = {
@@ -58,10 +59,6 @@ RULES: dict[type[Element], type[Rule]] = {
     Clutch: ClutchRule,
 }
 """Which rule says when an element switches."""
-
-
-SHOWN = 8
-"""Modes that are listed in the notes."""
 
 
 class AllModes:
@@ -88,26 +85,16 @@ class AllModes:
         self.jumps: list[Jump] = [jump(d) for d in self.derivations]
         self.contents = [_contents(d) for d in self.derivations]
         self.leaves: dict[str, Var] = {}
-        self.quantities = {
-            v.name: v.quantity
-            for d in self.derivations
-            for v in (*d.states, *d.inputs, *d.input_rates.values(), *d.variables.contents.values())
-            if v.quantity is not None
-        }
+        self.quantities = _quantities(self.derivations)
         names = dict.fromkeys(name for j in self.jumps for name in j.after)
-        kept = {s.name for d in self.derivations for s in d.states}
-        self.states = self._leaves(name for name in names if name in kept)
+        states = {s.name for d in self.derivations for s in d.states}
+        self.states = self._leaves(name for name in names if name in states)
         # What follows from other storages in every mode is no state; only a jump asks what it was before.
-        self.carried = self._leaves(name for name in names if name not in kept)
+        self.carried = self._leaves(name for name in names if name not in states)
         self.inputs = self._leaves(v.name for d in self.derivations for v in d.inputs)
-        self.rates = self._leaves(v.name for d in self.derivations for v in d.input_rates.values())
-        self.held = self._leaves(v.name for d in self.derivations for v in d.held)
-        self.parameters: dict[Var, float | None] = {}
-        for d in self.derivations:
-            for v, value in d.parameters.items():
-                if v.name not in self.leaves:
-                    self.leaves[v.name] = Var(v.name, v.range, v.quantity)
-                    self.parameters[self.leaves[v.name]] = value
+        self._leaves(v.name for d in self.derivations for v in d.input_rates.values())
+        self._leaves(v.name for d in self.derivations for v in d.held)
+        self.parameters = self._parameters()
         ports = self.derivations[0].switching_ports
         self.mode_vars = [self.leaves[ports[e].mode.name] for e in elements]
         rebounds = [p.rebound for d in self.derivations for p in d.switching_ports.values()]
@@ -126,6 +113,16 @@ class AllModes:
                 self.leaves[name] = Var(name, quantity=self.quantities.get(name))
                 fresh.append(self.leaves[name])
         return fresh
+
+    def _parameters(self) -> dict[Var, float | None]:
+        """Return the parameters of all modes, of each name the first."""
+        parameters: dict[Var, float | None] = {}
+        for d in self.derivations:
+            for v, value in d.parameters.items():
+                if v.name not in self.leaves:
+                    self.leaves[v.name] = Var(v.name, v.range, v.quantity)
+                    parameters[self.leaves[v.name]] = value
+        return parameters
 
     def value(self, exprs: Sequence[Expr]) -> Expr:
         """Return what is one expression in each mode as one of all, with stops that hold."""
@@ -242,7 +239,8 @@ class AllModes:
             initial[mode] = float((element.start_mode or 1) if bit else 0)
         return initial
 
-    def _remarks(self) -> list[str]:
+    def _remarks(self, most: int = 8) -> list[str]:
+        """Return what is worth a note, of at most so many modes."""
         remarks = shared_remarks(self.derivations[0])
         names = [self.derivations[0].flat.paths[e] for e in self.elements]
 
@@ -252,14 +250,24 @@ class AllModes:
 
         count = "one mode" if len(self.modes) == 1 else f"{len(self.modes)} modes"
         remarks.append(f"it switches: {', '.join(names)}; {count}")
-        for bits, d in list(zip(self.modes, self.derivations, strict=True))[:SHOWN]:
+        for bits, d in list(zip(self.modes, self.derivations, strict=True))[:most]:
             following = [d.flat.path[n] for n in d.graph.derivative]
             if following:
                 remarks.append(f"derivative causality with {told(bits)}: {', '.join(following)}")
         remarks += [
-            f"no causality with {told(bits)}: {why}" for bits, why in list(self.refused.items())[:SHOWN]
+            f"no causality with {told(bits)}: {why}" for bits, why in list(self.refused.items())[:most]
         ]
         return remarks
+
+
+def _quantities(derivations: Sequence[Derivation]) -> dict[str, Quantity]:
+    """Return what states, inputs and contents measure, by name, as far as some mode tells it."""
+    return {
+        v.name: v.quantity
+        for d in derivations
+        for v in (*d.states, *d.inputs, *d.input_rates.values(), *d.variables.contents.values())
+        if v.quantity is not None
+    }
 
 
 def _contents(d: Derivation) -> dict[str, tuple[Expr, Expr]]:

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.passes.flat_graph import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, FlatGraph, I, R
+from bondloop.bondgraph.passes.flat_graph import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, I, R
 from bondloop.bondgraph.passes.foresight import DependentPorts, Foresight, PortRanks
 from bondloop.errors import CausalityError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
@@ -294,8 +294,11 @@ class _Assignment:
         del self.assigned[mark:]
         self.visited = mark
 
-    def set(self, bond: int, direction: int, cause: int, reason: str) -> None:  # noqa: C901, PLR0912, PLR0915
-        """Assign a bond and everything that follows."""
+    def set(self, bond: int, direction: int, cause: int, reason: str) -> None:  # noqa: C901, PLR0912
+        """Assign a bond and everything that follows.
+
+        What follows at junctions, which are most nodes of a graph, is written out here for speed.
+        """
         flat, to_head, strong, open_ = self.flat, self.to_head, self.strong, self.open
         kinds, tails, heads, incident = flat.kind, flat.tail, flat.head, flat.incident
         work, causes, tied = self.assigned, self.cause, flat.tied
@@ -325,46 +328,42 @@ class _Assignment:
                         if open_[node]:
                             for other in incident[node]:
                                 if other != b and not to_head[other]:
-                                    out = heads[other] == node
-                                    to_head[other] = (
-                                        (-1 if out else 1) if kind == ZERO else (1 if out else -1)
-                                    )
+                                    to_head[other] = 1 if (heads[other] == node) == (kind == ONE) else -1
                                     causes[other] = b
                                     work.append(other)
                     elif strong[node] < 0:
                         if open_[node] == 1:
                             for other in incident[node]:
                                 if not to_head[other]:
-                                    into = heads[other] == node
-                                    to_head[other] = (
-                                        (1 if into else -1) if kind == ZERO else (-1 if into else 1)
-                                    )
+                                    to_head[other] = 1 if (heads[other] == node) == (kind == ZERO) else -1
                                     causes[other] = b
                                     work.append(other)
                                     break
                         elif open_[node] == 0:
                             self.starved(node)
-                elif kind == TF or kind == GY:  # noqa: PLR1714, SIM109 - faster
-                    first, second = incident[node]
-                    other = second if b == first else first
-                    other_in = effort_in if kind == GY else not effort_in
-                    wanted = 1 if other_in == (heads[other] == node) else -1
-                    if not to_head[other]:
-                        to_head[other] = wanted
-                        causes[other] = b
-                        work.append(other)
-                    elif to_head[other] != wanted:
-                        self.conflict(other, b, "")
+                elif kind <= GY:
+                    self.follow([self.across(node, b, effort_in)], b)
                 elif node in tied:
-                    for other, wanted in self.tie(tied[node], b).items():
-                        to_head[other] = wanted
-                        causes[other] = b
-                        work.append(other)
+                    self.follow(self.tie(tied[node], b).items(), b)
                 elif kind == MATRIX:
-                    for other, wanted in self.by_rank(node):
-                        to_head[other] = wanted
-                        causes[other] = b
-                        work.append(other)
+                    self.follow(self.by_rank(node), b)
+
+    def follow(self, directions: Iterable[tuple[int, int]], cause: int) -> None:
+        """Take the directions of bonds that follow from another one."""
+        for bond, direction in directions:
+            if not self.to_head[bond]:
+                self.to_head[bond] = direction
+                self.cause[bond] = cause
+                self.assigned.append(bond)
+            elif self.to_head[bond] != direction:
+                self.conflict(bond, cause, "")
+
+    def across(self, node: int, bond: int, effort_in: bool) -> tuple[int, int]:
+        """Return the other bond of a transformer or gyrator, with the direction that follows from one."""
+        first, second = self.flat.incident[node]
+        other = second if bond == first else first
+        other_in = effort_in == (self.flat.kind[node] == GY)
+        return other, 1 if other_in == (self.flat.head[other] == node) else -1
 
     def by_rank(self, node: int) -> list[tuple[int, int]]:
         """Bonds of a matrix transformer whose causality follows from that of its others."""
@@ -445,10 +444,6 @@ class _Assignment:
         raise error
 
 
-MOST = 50
-"""Two-ports that are tried one by one; the work is that of one more assignment for each."""
-
-
 def multiplying(flat: FlatGraph, node: int) -> tuple[int, int] | None:
     """Return a bond of a modulated two-port and its direction where it multiplies; None for other ones."""
     part = flat.part[node]
@@ -461,7 +456,10 @@ def multiplying(flat: FlatGraph, node: int) -> tuple[int, int] | None:
 
 
 def without_divisions(
-    flat: FlatGraph, first: CausalGraph, assigned: Callable[[Mapping[int, int]], CausalGraph]
+    flat: FlatGraph,
+    first: CausalGraph,
+    assigned: Callable[[Mapping[int, int]], CausalGraph],
+    most: int = 50,
 ) -> CausalGraph:
     """Return a causality with fewer divisions by a modulus, or the first one.
 
@@ -473,6 +471,8 @@ def without_divisions(
         Its causality as it was assigned.
     assigned
         Assigns causality again, with directions of bonds that are chosen before those of the storages.
+    most
+        Two-ports that are tried one by one; the work is that of one more assignment for each.
     """
     dividing = _dividing(flat, first)
     if not dividing:
@@ -481,7 +481,7 @@ def without_divisions(
     if every is not None:
         return every
     best, accepted = first, dict[int, int]()
-    for bond, direction in list(dividing.items())[:MOST]:
+    for bond, direction in list(dividing.items())[:most]:
         if best.to_head[bond] != direction:
             wanted = {**accepted, bond: direction}
             better = _tried(flat, first, best, wanted, assigned)

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Bits, Rule
 
 
-MOST = 10
-"""Elements that switch in one model; the modes are two to this power."""
-
-
 def _elements(flat: FlatGraph) -> list[Element]:
     return [part for part in flat.first if isinstance(part, Element)]
 
@@ -111,13 +107,13 @@ def _rule(part: Element, path: str, port: SwitchingPort, values: Mapping[Var, Ex
     )
 
 
-def _switching_system(flat: FlatGraph, outputs: Outputs, iterations: int | None) -> System:
-    """Return the equations in all modes as one system that switches."""
+def _switching_system(flat: FlatGraph, outputs: Outputs, iterations: int | None, most: int = 10) -> System:
+    """Return the equations in all modes as one system that switches; the modes are two to the elements."""
     elements = _elements(flat)
-    if len(elements) > MOST:
+    if len(elements) > most:
         raise ModelError(
             f"{flat.title or 'the model'} has {len(elements)} elements that switch, so 2^{len(elements)} "
-            f"modes; at most {MOST} are possible: divide the model, or take laws (R, C) for some of them"
+            f"modes; at most {most} are possible: divide the model, or take laws (R, C) for some of them"
         )
     derivations: dict[Bits, Derivation] = {}
     refused: dict[Bits, str] = {}

@@ -5,9 +5,9 @@ augmenting paths (1965), with odd rings shrunk, finds one; some vertices need no
 one of those by leaving it without.
 
 The flows at all ports of a matrix transformer are linear in those of one side: the rows of [identity;
-matrix]. Flows can be imposed at a set of ports if their rows are independent and determine all others: a basis. The
-efforts follow at those ports and are imposed at the rest. The identity chosen whole is the causality of one
-side; any other basis asks for the inverse of a part of the matrix.
+matrix]. Flows can be imposed at a set of ports if their rows are independent and determine all others: a
+basis. The efforts follow at those ports and are imposed at the rest. The identity chosen whole is the
+causality of one side; any other basis asks for the inverse of a part of the matrix.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.passes.flat_graph import GY, ONE, TF, ZERO
+from bondloop.bondgraph.tolerances import DRAWN_SIGNALS, NO_ROW
 from bondloop.errors import CausalityError, ModelError
 
 if TYPE_CHECKING:
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
-
-
-SMALL = 1e-9
-"""Size, among rows of size one, below which what is left of a row counts as zero."""
-DRAWS = (1.0, 0.1, 10.0, 0.01, 0.001)
-"""Sizes of the signals at which a modulated matrix is tried until all its entries are finite."""
 
 
 class DependentPorts(Exception):  # noqa: N818 - turned into a CausalityError by the assignment, with trails
@@ -95,7 +90,7 @@ class PortRanks:
                 imposed,
             )
         rest = self.rows[undecided] - (self.rows[undecided] @ basis.T) @ basis
-        rest[np.linalg.norm(rest, axis=1) < SMALL] = 0.0
+        rest[np.linalg.norm(rest, axis=1) < NO_ROW] = 0.0
         need = self.count - len(imposed)
         if len(_basis(rest)) < need:
             closed = [k for k, flow in enumerate(takes_flow) if flow is False]
@@ -129,8 +124,8 @@ class PortRanks:
             np.linalg.solve(rows[list(imposed)].T, rows[rest].T).T
             for rows in (self.rows, np.vstack([np.eye(self.count), level * drawn]))
         )
-        zero = np.abs(here) < SMALL
-        if not (zero & (np.abs(there) > SMALL)).any():
+        zero = np.abs(here) < NO_ROW
+        if not (zero & (np.abs(there) > NO_ROW)).any():
             return None
         rows = np.vstack([np.eye(self.count), self.values])
         K = np.linalg.solve(rows[list(imposed)].T, rows[rest].T).T
@@ -146,7 +141,7 @@ def _basis(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     if not rows.size:
         return np.zeros((0, rows.shape[1]))
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(directions[sizes > SMALL], dtype=float)
+    return np.asarray(directions[sizes > NO_ROW], dtype=float)
 
 
 def _level(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,7 +166,7 @@ def _drawn(flat: FlatGraph, part: el.TF | el.MTF) -> NDArray[np.float64]:
     matrix = formula.value.subs(values)
     symbols = sorted(matrix.free_symbols, key=str)
     rng = np.random.default_rng(0)
-    for size in DRAWS:
+    for size in DRAWN_SIGNALS:
         drawn = matrix.subs(
             {s: size * v for s, v in zip(symbols, rng.uniform(0.3, 1.0, len(symbols)), strict=True)}
         )
@@ -182,8 +177,8 @@ def _drawn(flat: FlatGraph, part: el.TF | el.MTF) -> NDArray[np.float64]:
         if np.isfinite(numbers).all() and not numbers.imag.any():
             return np.asarray(numbers.real, dtype=float)
     raise ModelError(
-        f"{flat.paths[part]}: its matrix has no finite value at signals of {DRAWS[-1]:g} to {max(DRAWS):g}; "
-        f"check {sp.sstr(formula.value.tolist())}"
+        f"{flat.paths[part]}: its matrix has no finite value at signals of {min(DRAWN_SIGNALS):g} to "
+        f"{max(DRAWN_SIGNALS):g}; check {sp.sstr(formula.value.tolist())}"
     )
 
 

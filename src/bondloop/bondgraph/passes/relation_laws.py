@@ -29,6 +29,7 @@ from bondloop.bondgraph.elements.multiport import BENT, EXPLICIT, LINEAR, Relati
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
 from bondloop.bondgraph.passes.signals import source_value
+from bondloop.bondgraph.tolerances import FOLD_POINTS, FOLD_SIDE, NO_SLOPE_COST, OTHER_SIGNALS, RANK_TRIALS
 from bondloop.engine.ir import (
     Const,
     Expr,
@@ -327,10 +328,6 @@ class Ports:
                         self.draft.bent.append(var)
 
 
-FAR = 1e6
-"""Cost of naming an equation for an unknown that it hardly holds: more than all powers of two together."""
-
-
 def blocks(relations: Relations, solution: Solution) -> list[list[Any]]:
     """Return the unknowns in groups that have to be found together (strongly connected components).
 
@@ -360,20 +357,10 @@ def largest_pairing(slopes: Sequence[Sequence[float]]) -> list[int]:
     from scipy.optimize import linear_sum_assignment
 
     cost: NDArray[np.float64] = np.array(
-        [[-math.log2(abs(s)) if s and math.isfinite(s) else FAR for s in row] for row in slopes]
+        [[-math.log2(abs(s)) if s and math.isfinite(s) else NO_SLOPE_COST for s in row] for row in slopes]
     )
     _, columns = linear_sum_assignment(cost)
     return [int(c) for c in columns]
-
-
-OTHERS = (0.0, 0.4, -1.3, 2.1)
-"""Distances from their start at which the variables that are not sought are held."""
-POINTS = 240
-"""Places of the unknowns that are tried for each of these: sizes from 1e-4 to 1e3, either sign."""
-ENOUGH = 12
-"""Places on either side of a fold: fewer may be rounding."""
-TRIALS = 3
-"""Points at which equations must be dependent to count as dependent everywhere."""
 
 
 def turns_back(
@@ -392,12 +379,12 @@ def turns_back(
     names = dict.fromkeys(v for row in slopes for s in row for v in variables(s))
     if not set(names).intersection(unknowns):
         return False
-    places = 10.0 ** rng.uniform(-4, 3, (POINTS, len(unknowns))) * rng.choice(
-        [-1.0, 1.0], (POINTS, len(unknowns))
+    places = 10.0 ** rng.uniform(-4, 3, (FOLD_POINTS, len(unknowns))) * rng.choice(
+        [-1.0, 1.0], (FOLD_POINTS, len(unknowns))
     )
     slopes_at, size = evaluator((), [list(names)], [s for row in slopes for s in row]), len(slopes)
     folds = 0
-    for away in OTHERS:
+    for away in (0.0, *OTHER_SIGNALS):  # how far the variables that are not sought are from their starts
         at = {v: starts.get(v, 0.0) + away for v in names}
         at.update({v: 1.0 if number is None else number for v, number in parameters.items() if v in names})
         signs: list[float] = []
@@ -411,7 +398,7 @@ def turns_back(
                 signs.append(float(np.linalg.slogdet(matrix)[0]))
         if not any(signs):  # nothing can be said where all is zero
             continue
-        if min(signs.count(1.0), signs.count(-1.0)) < ENOUGH:
+        if min(signs.count(1.0), signs.count(-1.0)) < FOLD_SIDE:
             return False
         folds += 1
     return folds > 0
@@ -453,7 +440,7 @@ def check_rank(ports: Ports, unknowns: list[Any], rows: list[int]) -> None:
     rng, numbers = np.random.default_rng(0), dict(ports.draft.parameters)
     slopes = [[ports.read(ports.relations.slope(e, u)) for u in unknowns] for e in rows]
     names = dict.fromkeys(v for row in slopes for s in row for v in variables(s))
-    for _ in range(TRIALS):
+    for _ in range(RANK_TRIALS):
         at = {
             v: float(number * np.exp(rng.uniform(-0.3, 0.3)) if number else rng.uniform(0.2, 1.0))
             for v, number in ((v, numbers.get(v)) for v in names)
