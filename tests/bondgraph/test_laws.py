@@ -1,13 +1,16 @@
 """Laws as functions, in either causality."""
 
+import inspect
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import sympy as sp
 from scipy.optimize import brentq
 
-from bondloop.bondgraph import C, I, Model, One, R, Se, Sf, Zero
+from bondloop.bondgraph import MC, C, I, Input, Model, MSe, One, R, Se, Sf, Zero
 from bondloop.errors import InputError, ModelError, SolveError
 
 
@@ -223,3 +226,44 @@ def test_a_law_that_rises_has_an_inverse_without_a_formula(law, effort):
     system = model.compile(outputs=["R.effort"])
     (found,) = system.function(list(system.output_exprs.values()))([], [effort], [], [])
     assert law(sp.Float(found)) == pytest.approx(effort, rel=1e-9, abs=1e-12)
+
+
+PLAIN = [
+    (lambda a, k: k * a, lambda b, a, k: k * (b - a)),
+    (lambda x, k: -k * x, lambda u, x, k: k * (x - u)),
+    (lambda z, k: -0.1 * z * k, lambda b, a, k: b * a - k * b),
+    (lambda z, k: -(z - k), lambda b, a, k: (-a) * (k - b)),
+    (lambda z, k: -z - k, lambda c, a, k: -a * c * k + a - c),
+    (lambda z, k: sp.Rational(1, 3) * z * k, lambda b, a, k: -(k * (b - a))),
+    (lambda z, k: 3 * z - k, lambda b, a, k: k * b - a * b),
+]
+
+
+@pytest.mark.parametrize(("source", "spring"), PLAIN)
+def test_a_law_of_products_and_differences_is_the_one_that_sympy_would_write(source, spring):
+    def through_sympy(law):
+        def wrapped(*args, **parameters):
+            return law(*map(sp.sympify, args), **parameters)
+
+        wrapped.__signature__ = inspect.signature(law)
+        return wrapped
+
+    def equations(source, spring):
+        m = Model("moved")
+        m.v, m.command, m.push, m.spring = One(), Input("u"), MSe(source, k=2.0), MC(spring, k=3.0)
+        m.command >> m.push >> m.v >> [m.spring, I(mass=2.0)]
+        m.command >> m.spring
+        return [(v.name, str(e)) for v, e in m.compile().definitions.items()]
+
+    assert equations(source, spring) == equations(through_sympy(source), through_sympy(spring))
+
+
+def test_a_simple_law_needs_no_sympy():
+    script = (
+        "import sys; from bondloop.transfer import MassSpringDamper; "
+        "from bondloop.bondgraph import Se, bond; "
+        "m = MassSpringDamper(1.0, 2.0, 3.0, drive='position'); m.end = Se('F'); bond(m.end, m.v); "
+        "m.compile(); print('sympy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from bondloop.bondgraph.domain import units_of
 from bondloop.bondgraph.tolerances import OTHER_SIGNALS
 from bondloop.engine.data import FINITE, Range, is_truth
-from bondloop.engine.ir import Expr, Op, Var, evaluate
+from bondloop.engine.ir import Const, Expr, Op, Var, evaluate
 from bondloop.engine.passes import from_sympy
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.units import quantity
@@ -467,12 +468,93 @@ class Formula:
     parameters
         A symbol for each parameter, by name.
     value
-        The result: a SymPy expression, or a SymPy matrix where the function returns rows.
+        The result: a SymPy expression, or a SymPy matrix where the function returns rows; or a product, whose
+        symbols are names.
     """
 
     arguments: tuple[Any, ...]
     parameters: Mapping[str, Any]
     value: Any
+
+    def expression(self, variable: Callable[[Any], Expr], where: str) -> Expr:
+        """Return the result, with expressions in the place of its symbols."""
+        if isinstance(self.value, _Product):
+            return self.value.expression(variable)
+        return from_sympy(self.value, variable, where)
+
+
+class _RewrittenError(TypeError):
+    """What is computed is more than a product with a sum, or SymPy would write it in another way."""
+
+
+_Term = tuple[float, frozenset[str]]
+"""A number times variables by name, each once."""
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A number times variables, and times a sum of such products: what SymPy changes by its order alone.
+
+    A law is called with such values first. Its factors and terms are ordered as SymPy orders them, so a law
+    that is so simple is written the same without SymPy, whose import takes longer than most derivations.
+    """
+
+    number: float = 1.0
+    factors: frozenset[str] = frozenset()
+    terms: tuple[_Term, ...] = ()
+
+    __array_ufunc__ = None
+
+    def __neg__(self) -> _Product:
+        if self.terms and not self.factors:  # a sum alone: each of its terms
+            return _Product(terms=tuple((-number, factors) for number, factors in self.terms))
+        return _Product(-self.number, self.factors, self.terms)
+
+    def __mul__(self, other: object) -> _Product:
+        if isinstance(other, (int, float)) and not self.terms and abs(self.number) == 1.0:
+            number = float(other)
+            if math.isfinite(number) and abs(number) not in (0.0, 1.0):
+                return _Product(self.number * number, self.factors)
+        if not isinstance(other, _Product):
+            raise _RewrittenError
+        terms = self.terms or other.terms
+        inner = frozenset[str]().union(*(factors for _, factors in terms))
+        number, factors = self.number * other.number, self.factors | other.factors
+        once = not (self.factors & other.factors or inner & factors or (self.terms and other.terms))
+        if not once or (abs(number) != 1.0 if terms else 1.0 not in (abs(self.number), abs(other.number))):
+            raise _RewrittenError
+        return _Product(number, factors, terms)
+
+    __rmul__ = __mul__
+
+    def _terms(self) -> tuple[_Term, ...]:
+        if abs(self.number) != 1.0 or (self.terms and self.factors):
+            raise _RewrittenError
+        return self.terms or ((self.number, self.factors),)
+
+    def __add__(self, other: object) -> _Product:
+        if not isinstance(other, _Product):
+            raise _RewrittenError
+        terms = (*self._terms(), *other._terms())
+        if len({factors for _, factors in terms}) < len(terms):
+            raise _RewrittenError
+        return _Product(terms=terms)
+
+    def __sub__(self, other: _Product) -> _Product:
+        return self + (-other)
+
+    def expression(self, variable: Callable[[Any], Expr]) -> Expr:
+        """Return it with expressions in the place of its variables."""
+
+        def product(number: float, names: Iterable[str]) -> list[Expr]:
+            ordered = [variable(name) for name in sorted(names)]
+            return ordered if number == 1.0 else [Const(number), *ordered]
+
+        names = sorted({name for _, factors in self.terms for name in factors})
+        ordered = sorted(self.terms, key=lambda term: [name in term[1] for name in names], reverse=True)
+        terms = [reduce(operator.mul, product(*term)) for term in ordered]
+        factors = product(self.number, self.factors)
+        return reduce(operator.mul, [*factors, reduce(operator.add, terms)] if terms else factors)
 
 
 def is_matrix(value: Any) -> bool:
@@ -485,10 +567,26 @@ def modulation_of(function: Callable[..., Any], parameters: Iterable[str], where
     import sympy as sp
 
     named = {n: placeholder(n) for n in parameters}
-    names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-    arguments = tuple(placeholder(n) for n in names if n not in named)
+    arguments = tuple(map(placeholder, _arguments(function, named)))
     value = formula_of(function, arguments, named, where)
     return Formula(arguments, named, sp.Matrix(value) if is_matrix(value) else value)
+
+
+def product_of(function: Callable[..., Any], parameters: Iterable[str]) -> Formula | None:
+    """Call a function of signals without SymPy; None where it is more than a product with a sum."""
+    named = {n: n for n in parameters}
+    arguments = tuple(_arguments(function, named))
+    symbols = {n: _Product(factors=frozenset({n})) for n in (*arguments, *named)}
+    try:
+        value = function(*(symbols[n] for n in arguments), **{n: symbols[n] for n in named})
+    except Exception:  # noqa: BLE001 - it is called with SymPy's symbols then, and errors are told then
+        return None
+    return Formula(arguments, named, value) if isinstance(value, _Product) else None
+
+
+def _arguments(function: Callable[..., Any], parameters: Mapping[str, Any]) -> list[str]:
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    return [n for n in names if n not in parameters]
 
 
 def checked_parameters(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements.laws import Formula, modulation_of, rises
+from bondloop.bondgraph.elements.laws import Formula, modulation_of, product_of, rises
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables, joined
 from bondloop.bondgraph.passes.field_laws import momentum_of
 from bondloop.bondgraph.passes.measures import of_parameter
@@ -105,8 +105,9 @@ def _called(draft: Draft, part: Part, function: Callable[..., Any] | None, first
         if len(values) != 1:
             raise ModelError(f"{path} has {len(values)} signals but no function to combine them")
         return values[0]
-    formula = modulation_of(function, getattr(part, "parameters", {}), path)
-    return from_sympy(formula.value, _table(draft, part, formula, first), path)
+    parameters = getattr(part, "parameters", {})
+    formula = product_of(function, parameters) or modulation_of(function, parameters, path)
+    return formula.expression(_table(draft, part, formula, first), path)
 
 
 def modulated_matrix(draft: Draft, part: el.TF | el.MTF) -> dict[tuple[int, int], Expr]:
