@@ -23,6 +23,7 @@ __all__ = [
     "MRDamper",
     "Maxwell",
     "Multilinear",
+    "OdeSpecimen",
     "PowerDamper",
     "RambergOsgood",
     "TripleFrictionPendulum",
