@@ -64,7 +64,7 @@ def test_of(iterations: int) -> bl.HybridTest:
     )
 
 
-def inputs_of(test: bl.HybridTest, steps: int) -> tuple[np.ndarray, bl.hybrid.Run]:
+def inputs_of(test: bl.HybridTest, steps: int) -> tuple[np.ndarray, bl.Run]:
     """Return what comes into the computer's tick in a rehearsal, a row a tick."""
     run = test.run(steps / RATE)
     computer = test.computer_tick

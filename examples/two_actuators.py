@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators as paper
+from bondloop.rehearsal import Run
 from bondloop.results import delay, normalised_rms_error
 
 OPEN: dict[str, Any] = {"controller": "direct", "feedback": False}  # driven, but no force is fed back

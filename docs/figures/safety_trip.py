@@ -9,8 +9,9 @@ import sys
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
-from bondloop.hybrid import HybridTest, Run
+from bondloop.hybrid import HybridTest
 from bondloop.hybrid.coupling import Switches
+from bondloop.rehearsal import Run
 
 SECONDS = 8.0
 

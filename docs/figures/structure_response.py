@@ -10,7 +10,8 @@ from pathlib import Path
 
 import bondloop as bl
 from bondloop.bondgraph import C, Model, One, Port
-from bondloop.hybrid import HybridTest, Run
+from bondloop.hybrid import HybridTest
+from bondloop.rehearsal import Run
 from bondloop.structures import Frame2D, PointMass, Structure, elongation, field_form, in_coordinates
 
 SECONDS = 12.0

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bondloop.engine.ir.tick import Tick
-    from bondloop.hybrid import HybridTest, Run
+    from bondloop.hybrid import HybridTest
     from bondloop.realtime.session import Prepared
+    from bondloop.rehearsal import Run
 
 HERE = Path(__file__).parent
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
     from bondloop.papers.bayer_substep import Rehearsed
+    from bondloop.rehearsal import Run
 
 __all__ = ["compared", "compensation_maps", "peak_heights", "transient"]
 

@@ -21,7 +21,7 @@ from bondloop.structures import Beam, Matrices, Structure, modal_form, modes, ne
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = ["beam_element", "clamped", "coupled", "draw", "modal_differences", "numbers"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.engine import System
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = ["numbers", "sizes", "times"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Model
     from bondloop.control import PolynomialPrediction
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 __all__ = ["numbers"]
 

@@ -22,7 +22,7 @@ from bondloop.substructure import interfaces, numerical_half
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.rehearsal import Run
 
 Numbers = dict[str, float]
 

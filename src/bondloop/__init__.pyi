@@ -30,7 +30,6 @@ from bondloop.hybrid import HybridTest as HybridTest
 from bondloop.hybrid import PseudoDynamicTest as PseudoDynamicTest
 from bondloop.hybrid import Simulation as Simulation
 from bondloop.hybrid import Switches as Switches
-from bondloop.rehearsal import PreparedTest as PreparedTest
 from bondloop.rehearsal import Run as Run
 from bondloop.rehearsal import rerun as rerun
 from bondloop.report import cite as cite

@@ -13,10 +13,11 @@ import threading
 
 import pytest
 
+from bondloop import files
 from bondloop.cli.realtime import _tell_left_out
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
+from bondloop.rehearsal import Run
 
 pytestmark = pytest.mark.realtime
 
@@ -112,7 +113,7 @@ def test_a_machine_without_limits_is_refused_with_a_template(bondloop, tmp_path)
     more = [word for text in trips for word in ("--set", f"interlock.limits.{text}")]
     more += ["--set", "interlock.power=7 W", "--set", "interlock.stale=33", "--set", "interlock.retreat=2 s"]
     file = tmp_path / "test.toml"
-    gawthrop_two_actuators.test().to_toml(file)
+    files.to_toml(gawthrop_two_actuators.test(), file)
     for source in (TEST, file):
         result = bondloop("realtime", source, *words[2:], *LIMITS, *more, "--deadline", 3, "--json")
         assert result.exit_code == 0, result.stderr

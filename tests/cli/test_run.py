@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondloop.hybrid import Run
+from bondloop.rehearsal import Run
 
 FILE = """
 import math

@@ -10,8 +10,8 @@ import pytest
 
 from bondloop.cli.realtime import run_file
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
 from bondloop.interop import RemoteRig
+from bondloop.rehearsal import Run
 
 ROOT = Path(__file__).parents[2]
 COLUMN = str(ROOT / "examples" / "opensees" / "column.py")

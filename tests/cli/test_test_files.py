@@ -7,7 +7,7 @@ import pytest
 
 from bondloop import papers
 from bondloop.files import read
-from bondloop.hybrid import Run
+from bondloop.rehearsal import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop-two-actuators.toml"
 

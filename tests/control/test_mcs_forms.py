@@ -240,7 +240,7 @@ def test_it_is_written_to_a_file_and_read_back(mcs):
     from bondloop.papers import wagg_three_mass
 
     test = wagg_three_mass.test(coupling="sampled").replaced(controller=mcs)
-    again = files.load_text(test.to_toml()).test
+    again = files.load_text(files.to_toml(test)).test
     assert again.controller == mcs
     assert type(again.controller) is type(mcs)
 

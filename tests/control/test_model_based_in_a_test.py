@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bondloop import files
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.control import (
     AdaptiveModelBased,
@@ -58,8 +59,8 @@ def test_it_is_run_checked_and_written(law, tmp_path):
     assert error(run) < 0.7 * error(hybrid(INVERSE).run(8))
     assert test.check(4).passed
     file = tmp_path / "test.toml"
-    file.write_text(test.to_toml(), encoding="utf-8")
-    again = HybridTest.from_toml(file)
+    file.write_text(files.to_toml(test), encoding="utf-8")
+    again = files.load(file)
     assert again.controller == law
     python = again.run(0.4, backend="numpy")["command"]
     assert python == pytest.approx(run["command"][: len(python)], abs=1e-12)

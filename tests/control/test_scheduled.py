@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop import files
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.control import (
     AdaptivePrediction,
@@ -144,8 +145,8 @@ def test_in_a_hybrid_test_it_runs_is_checked_and_is_written_to_a_file(tmp_path):
     )
     assert test.check(1).passed
     file = tmp_path / "test.toml"
-    file.write_text(test.to_toml(), encoding="utf-8")
-    again = HybridTest.from_toml(file).run(0.5)["command"]
+    file.write_text(files.to_toml(test), encoding="utf-8")
+    again = files.load(file).run(0.5)["command"]
     assert np.array_equal(again, result["command"][: len(again)])
 
 

@@ -16,7 +16,7 @@ import bondloop as bl
 from bondloop.display import brief
 from bondloop.display.figure import Figure
 from bondloop.display.policy import DISPLAY
-from bondloop.hybrid import Run
+from bondloop.rehearsal import Run
 from bondloop.results import Record
 from bondloop.results.assess.error_metrics import Metrics
 from bondloop.studies import Axis, Study

@@ -21,7 +21,7 @@ def same(test, other):
     """Whether ticks are the same to the last bit, and descriptions and files are."""
     assert json.dumps(dump_tick(test.tick)) == json.dumps(dump_tick(other.tick))
     assert test == other
-    assert test.to_toml() == other.to_toml()
+    assert files.to_toml(test) == files.to_toml(other)
 
 
 BUILDING = """

@@ -148,7 +148,7 @@ def test_faults_are_told_by_line_and_path(text, words):
 
 
 def test_an_input_that_does_not_exist_is_placed():
-    text = papers.find("gawthrop-three-mass").load().test().to_toml().replace("\nr = {", "\nq = {")
+    text = files.to_toml(papers.find("gawthrop-three-mass").load().test()).replace("\nr = {", "\nq = {")
     with pytest.raises(InputError, match=r"line \d+, excitation.q: unknown input 'q' of the numerical half"):
         files.load_text(text)
 

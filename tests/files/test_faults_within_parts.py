@@ -114,6 +114,6 @@ def test_a_part_may_be_called_python():
     rig = Emulated(physical, MassSpringDamper(1, 40, 400, drive="position"))
     controller = files.load_text(GOOD).test.controller
     test = HybridTest(numerical, rig=rig, controller=controller, excitation={"push": 1.0}, rate=1000)
-    again = files.load_text(test.to_toml()).test
+    again = files.load_text(files.to_toml(test)).test
     assert again == test
     assert "python" in repr(test)

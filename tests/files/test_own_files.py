@@ -18,7 +18,7 @@ from bondloop.devices import OdeSpecimen
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
 from bondloop.files.test_file import recorded_test
-from bondloop.hybrid import Run, rerun
+from bondloop.rehearsal import Run, rerun
 
 LAW = """
 from bondloop.control import ControlLaw
@@ -77,7 +77,7 @@ def test_a_law_is_named_by_its_own_file(two, tmp_path, name):
             law = getattr(law, word)
         assert Compensator.from_description(law().describe()) == law()
         test = three_masses(controller=law())
-        text = test.to_toml(tmp_path / "test.toml")
+        text = files.to_toml(test, tmp_path / "test.toml")
         assert f'"{module.__name__}.py:{name}"' in text
         again = files.load(tmp_path / "test.toml")
         assert again == test
@@ -107,15 +107,15 @@ def test_laws_of_one_name_in_two_files_are_not_equal(two, tmp_path):
     assert pads[0].element().describe() != pads[1].element().describe()
     assert OdeSpecimen.from_description(pads[0].describe()) == pads[0]
     # Read by files in turn: each remembers its own.
-    text = tests[0].to_toml(tmp_path / "one.toml")
+    text = files.to_toml(tests[0], tmp_path / "one.toml")
     (tmp_path / "two.toml").write_text(text.replace("laws_1", "laws_2"))
     one, other = files.load(tmp_path / "one.toml"), files.load(tmp_path / "two.toml")
     assert one != other
-    assert one.to_toml(tmp_path / "again.toml") == text
+    assert files.to_toml(one, tmp_path / "again.toml") == text
 
 
 def test_a_class_that_is_not_within_another_is_refused(two, tmp_path):
-    text = three_masses(controller=two[0].Outer.Inner()).to_toml(tmp_path / "test.toml")
+    text = files.to_toml(three_masses(controller=two[0].Outer.Inner()), tmp_path / "test.toml")
     with pytest.raises(InputError, match="no class 'Other' within 'Outer'"):
         files.load_text(text.replace("Outer.Inner", "Outer.Other"), folder=tmp_path)
 
@@ -130,7 +130,7 @@ class Mine(ControlLaw):
     def step(self, desired, measured):
         return desired.displacement
 test = bl.papers.find("gawthrop-three-mass").load().test().replaced(controller=Mine())
-print(bl.files.load_text(test.to_toml()).test == test)
+print(bl.files.load_text(bl.files.to_toml(test)).test == test)
 """
 
 EARLY = """bl.files.load_text('controller = "script.py:Mine"')"""
@@ -147,7 +147,7 @@ def test_a_script_that_reads_back_its_own_law_runs_once(tmp_path, command):
 
 def test_a_file_that_a_test_file_names_may_read_its_own_law(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT.format(early=""))
-    text = three_masses(controller=Direct()).to_toml().replace('"Direct"', '"script.py:Mine"')
+    text = files.to_toml(three_masses(controller=Direct())).replace('"Direct"', '"script.py:Mine"')
     assert type(files.load_text(text, folder=tmp_path).test.controller).__name__ == "Mine"
 
 

@@ -24,7 +24,7 @@ from file_cases import again, hybrid, oscillator
 def test_a_lambda_is_refused_by_name():
     test = hybrid(oscillator(lambda x: x + x**3))
     with pytest.raises(InputError) as caught:
-        test.to_toml()
+        files.to_toml(test)
     assert "structure.parts.spring.law: it is a lambda in test_python_files.py, line" in str(caught.value)
     assert 'structure = {model = "chain.py:chain"}' in str(caught.value)
     run = test.run(0.1, backend="numpy")  # its run file holds the tick, and says what has no description
@@ -114,7 +114,7 @@ def test_a_python_file_is_named_and_its_path_is_relative_to_the_file(tmp_path):
     assert test.controller.care == 2
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    text = test.to_toml(elsewhere / "again.toml")
+    text = files.to_toml(test, elsewhere / "again.toml")
     document = tomllib.loads(text)
     assert document["structure"]["model"] == "../models/chain.py:chain"
     assert document["controller"]["controller"] == "../models/chain.py:Careful"
@@ -139,7 +139,7 @@ def test_a_class_of_ones_own_in_a_module_is_named_by_its_file(tmp_path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     mine = importlib.import_module("mine")
     test = hybrid(oscillator(None), mine.Careful(care=3.0))
-    text = test.to_toml(tmp_path / "test.toml")
+    text = files.to_toml(test, tmp_path / "test.toml")
     assert tomllib.loads(text)["controller"] == {"controller": "mine.py:Careful", "care": 3.0}
     assert files.load(tmp_path / "test.toml").controller.care == 3.0
 
@@ -148,7 +148,7 @@ def test_a_class_of_ones_own_in_a_module_is_named_by_its_file(tmp_path, monkeypa
         pass
 
     with pytest.raises(InputError, match="controller: Hidden is defined where a file cannot find it"):
-        hybrid(oscillator(None), Hidden()).to_toml()
+        files.to_toml(hybrid(oscillator(None), Hidden()))
 
 
 def test_nothing_runs_unless_a_python_file_is_named(tmp_path):
@@ -166,13 +166,14 @@ def test_a_class_of_the_prompt_is_no_part_of_a_file():
     """What Python runs from a text, python -c or its prompt, is in no file."""
     program = """
 from bondloop.control import ControlLaw
+from bondloop.files import to_toml
 from bondloop.papers import gawthrop_three_mass
 from bondloop.errors import InputError
 class Mine(ControlLaw):
     def step(self, desired, measured):
         return desired.displacement
 try:
-    gawthrop_three_mass.test().replaced(controller=Mine()).to_toml()
+    to_toml(gawthrop_three_mass.test().replaced(controller=Mine()))
 except InputError as error:
     print(error)
 """

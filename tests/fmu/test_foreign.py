@@ -8,6 +8,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
 from bondloop.fmu import read_fmu
 from bondloop.papers import gawthrop_two_actuators
+from bondloop.realtime import run_realtime
 from bondloop.realtime.programs.export import export_c
 from bondloop.substructure import FmuHalf
 
@@ -69,7 +70,7 @@ def same(run, other, *names):
 def test_rig_of_ours_gives_the_same_run(tmp_path, version):
     test = gawthrop_two_actuators.test()
     path = test.write_fmu(tmp_path / "a rig.fmu", half="rig", version=version)
-    run = test.realtime(0.3, link=f"fmu://{path}", lock_step=True, supervisor=60.0)
+    run = run_realtime(test, 0.3, link=f"fmu://{path}", lock_step=True, supervisor=60.0)
     assert run.completed
     assert same(run, test.run(0.3), "command[0]", "command[1]", "measured.force[0]", "measured.force[1]")
 
@@ -79,7 +80,7 @@ def test_rig_on_the_clock_moves_as_in_the_rehearsal(tmp_path):
     """However late a tick is, the FMU takes one step for each command: what was recorded is the rehearsal."""
     test = gawthrop_two_actuators.test().replaced(gap=60.0)
     path = test.write_fmu(tmp_path / "rig.fmu", half="rig")
-    run = test.realtime(0.2, link=f"fmu://{path}", supervisor=60.0)
+    run = run_realtime(test, 0.2, link=f"fmu://{path}", supervisor=60.0)
     own = test.run(0.2)
     k = len(run.time)
     assert k > 1
@@ -91,7 +92,7 @@ def test_signals_are_bound_by_other_names_or_refused(tmp_path):
     test = gawthrop_two_actuators.test()
     path = test.write_fmu(tmp_path / "rig.fmu", half="rig")
     swapped = f"fmu://{path}?command[0]=command[1]&command[1]=command[0]"
-    run = test.realtime(0.05, link=swapped, lock_step=True, supervisor=60.0)
+    run = run_realtime(test, 0.05, link=swapped, lock_step=True, supervisor=60.0)
     assert not np.array_equal(
         np.asarray(run["measured.force[0]"]), np.asarray(test.run(0.05)["measured.force[0]"])
     )
@@ -102,7 +103,7 @@ def test_signals_are_bound_by_other_names_or_refused(tmp_path):
         ("measured.force[0]=measured.velocity[0]", "is in m/s; expected N"),
     ):
         with pytest.raises(InputError, match=said):
-            test.realtime(0.05, link=f"fmu://{path}?{query}", lock_step=True, supervisor=60.0)
+            run_realtime(test, 0.05, link=f"fmu://{path}?{query}", lock_step=True, supervisor=60.0)
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -118,7 +119,7 @@ def test_numerical_half_of_ours_gives_the_same_run(tmp_path, version, backend):
 @pytest.mark.realtime
 def test_numerical_half_runs_in_the_loop(tmp_path):
     test = hybrid(fmu_half(stepped(tmp_path / "half.fmu")))
-    run = test.realtime(0.2, lock_step=True, force=True, supervisor=60.0)
+    run = run_realtime(test, 0.2, lock_step=True, force=True, supervisor=60.0)
     assert same(run, hybrid(halves()[0]).run(0.2), "command", "measured.force")
 
 

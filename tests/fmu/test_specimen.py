@@ -11,6 +11,7 @@ from bondloop.engine.ir.quantity import Quantity
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.fmu import write_tick_fmu
+from bondloop.realtime import run_realtime
 from bondloop.rigs import Emulated, FmuSpecimen, mounted
 
 STIFFNESS, DAMPING = 400.0, 8.0
@@ -70,7 +71,7 @@ def test_force_is_that_of_the_motion_a_step_before(tmp_path):
 @pytest.mark.realtime
 def test_it_runs_in_the_loop(tmp_path):
     test = make(specimen(written(tmp_path / "spring.fmu", 1e-3)), 1)
-    run = test.realtime(0.1, lock_step=True, force=True, supervisor=60.0)
+    run = run_realtime(test, 0.1, lock_step=True, force=True, supervisor=60.0)
     np.testing.assert_array_equal(np.asarray(run["command"]), np.asarray(test.run(0.1)["command"]))
 
 

@@ -265,9 +265,9 @@ def _read_motion(path: Path) -> Any:
 
 
 def _toml(path: Path) -> None:
-    from bondloop import papers
+    from bondloop import files, papers
 
-    papers.find("gawthrop-three-mass").load().test().to_toml(path)
+    files.to_toml(papers.find("gawthrop-three-mass").load().test(), path)
 
 
 def _read_toml(path: Path) -> Any:

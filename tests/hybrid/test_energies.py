@@ -7,16 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bondloop as bl
+from bondloop import files
 from bondloop.bondgraph import C, I, Model, One, Port, R, bond
 from bondloop.cli.main import app
 from bondloop.devices import Bilinear, FrictionPendulum, Hook, TripleFrictionPendulum
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.files import load_text
-from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
+from bondloop.hybrid import HybridTest, PseudoDynamicTest, Simulation
 from bondloop.hybrid.coupling import Extrapolation, Switches
 from bondloop.integrate import RK4, NewmarkAverage
 from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
+from bondloop.rehearsal import Run
 from bondloop.rigs import RampHold, Specimen
 from bondloop.safety import Switch
 from bondloop.signals import HalfSine, Sine, Step
@@ -254,7 +256,7 @@ def test_a_base_that_nothing_holds_has_no_shear(tmp_path):
     with pytest.raises(InputError, match="no support"):
         _ = Readings(free)["base.shear_x"]
     assert "base.shear_y" in Readings(free)
-    (tmp_path / "isolated.toml").write_text(test.to_toml(), encoding="utf-8")
+    (tmp_path / "isolated.toml").write_text(files.to_toml(test), encoding="utf-8")
     told = CliRunner().invoke(app, ["run", str(tmp_path / "isolated.toml"), "--out", str(tmp_path)])
     assert told.exit_code == 1
     assert "holds ux" in " ".join(told.output.split())
@@ -273,7 +275,7 @@ def test_the_run_file_knows_the_structure(tmp_path):
     again = CliRunner().invoke(app, ["run", str(tmp_path / "run.h5"), "--out", str(tmp_path / "out")])
     assert again.exit_code == 0, again.output
     assert {"drifts.png", "energies.png", "overview.png"} <= {f.name for f in (tmp_path / "out").iterdir()}
-    assert load_text(test.to_toml()).test == test
+    assert load_text(files.to_toml(test)).test == test
 
 
 def test_a_film_without_ffmpeg(tmp_path, monkeypatch):

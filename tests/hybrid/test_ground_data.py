@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import bondloop as bl
+from bondloop import files
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError
 from bondloop.integrate.structural import NewmarkExplicit
@@ -77,8 +78,8 @@ def simulation(structure, ground, count):
 
 def same(test, path, seconds=0.2):
     """Assert that a test read back is the same, and return what it records."""
-    test.to_toml(path)
-    again = type(test).from_toml(path)
+    files.to_toml(test, path)
+    again = files.load(path)
     assert again.describe() == test.describe()
     ours, theirs = test.run(seconds).record.channels, again.run(seconds).record.channels
     assert list(ours) == list(theirs)

@@ -9,10 +9,11 @@ import pytest
 from bondloop.bondgraph import C, I, Model, One, R, Se, Sf
 from bondloop.control import Direct, VirtualJunction
 from bondloop.errors import InputError, ModelError
-from bondloop.hybrid import HybridTest, Run, rerun
+from bondloop.hybrid import HybridTest
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass, wagg_two_mass_rig
 from bondloop.papers.gawthrop_three_mass import Mass
+from bondloop.rehearsal import Run, rerun
 from bondloop.rigs import Emulated, Noise, Sensor
 from bondloop.safety import Limits
 from bondloop.signals import Noise as BandLimited

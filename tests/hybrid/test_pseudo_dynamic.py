@@ -8,9 +8,10 @@ import pytest
 import bondloop as bl
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
-from bondloop.hybrid import PseudoDynamicTest, Run
+from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import CentralDifference, NewmarkExplicit
+from bondloop.rehearsal import Run
 from bondloop.rigs import Noise, RampHold, Sensor, ShakingTable, Specimen
 from bondloop.safety import Limits
 from bondloop.signals import Earthquake, HalfSine, Sine, Step

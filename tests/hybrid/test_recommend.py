@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for late_pair.py
 from late_pair import LATE, Mass, pair
 
 import bondloop as bl
+from bondloop import files
 from bondloop.bondgraph import Model, Sf
 from bondloop.control.families import FAMILIES, Candidate, Family
 from bondloop.errors import InputError
@@ -70,8 +71,8 @@ def test_it_says_what_it_did(answer):
 
 
 def test_the_test_file_has_the_controller(answer, tmp_path):
-    answer.test.to_toml(tmp_path / "tuned.toml")
-    assert bl.HybridTest.from_toml(tmp_path / "tuned.toml").controller == answer.controller
+    files.to_toml(answer.test, tmp_path / "tuned.toml")
+    assert files.load(tmp_path / "tuned.toml").controller == answer.controller
 
 
 def test_the_figure_can_be_drawn(answer, tmp_path):

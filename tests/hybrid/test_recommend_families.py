@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for late_pair.py
 from late_pair import LATE, pair
 
 import bondloop as bl
+from bondloop import files
 from bondloop.control.base import Controller
 from bondloop.control.families import FAMILIES, Task, beginning, poles_for
 from bondloop.errors import BondloopError, InputError
@@ -172,8 +173,8 @@ def test_the_force_is_carried_on_where_that_is_better(tmp_path):
     if both.best.candidate.carried:
         assert both.test.extrapolation.late == pytest.approx(3, abs=1e-3)
         assert "Extrapolation(late=3, points=4)" in both.sentence
-    both.test.to_toml(tmp_path / "tuned.toml")
-    back = bl.HybridTest.from_toml(tmp_path / "tuned.toml")
+    files.to_toml(both.test, tmp_path / "tuned.toml")
+    back = files.load(tmp_path / "tuned.toml")
     assert back.extrapolation == both.test.extrapolation
     run = both.test.run(3)
     pairs = [

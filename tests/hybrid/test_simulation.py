@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from bondloop import files
 from bondloop.bondgraph import C, Diode, I, Model, One, R, Se, Sf
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.errors import InputError
 from bondloop.files import load_text
-from bondloop.hybrid import Run, Simulation, rerun
+from bondloop.hybrid import Simulation
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
+from bondloop.rehearsal import Run, rerun
 from bondloop.signals import Noise, Sine, Step
 
 
@@ -248,7 +250,7 @@ def rectifier():
 @pytest.mark.parametrize("what", COMPILED)
 def test_a_simulation_goes_to_a_file_and_back(what):
     sim = simulation({"one": COMPILED[what]()})
-    again = load_text(sim.to_toml()).test
+    again = load_text(files.to_toml(sim)).test
     assert dump_tick(again.tick) == dump_tick(sim.tick)
     assert again == sim
 
@@ -259,7 +261,7 @@ def test_a_model_that_was_edited_since_is_not_written_for_what_was_compiled():
     model.more = C(stiffness=3.0)
     model.v >> model.more
     with pytest.raises(InputError, match=r"systems\.one: it is an object of the class System"):
-        sim.to_toml()
+        files.to_toml(sim)
 
 
 def test_what_is_neither_system_nor_model_is_refused():

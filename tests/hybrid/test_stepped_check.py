@@ -16,13 +16,13 @@ from drawn_stepped import Plastic, from_recipe, recipes, stepped_case
 from truth import outcome
 
 from bondloop.bondgraph import Model, One, Port, R
-from bondloop.check import pseudo_dynamic_check
+from bondloop.check import Check, pseudo_dynamic_check
 from bondloop.check.checking import check
 from bondloop.check.finding import Finding
 from bondloop.check.stepped_loop import SteppedLoop
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
-from bondloop.hybrid import Check, PseudoDynamicTest
+from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import NewmarkExplicit
 from bondloop.rigs import Noise, RampHold, Saturation, Sensor, ShakingTable, Specimen, coulomb, cubic_spring

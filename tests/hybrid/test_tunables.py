@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop import files
 from bondloop.engine.ir.tick import reads
 from bondloop.errors import InputError
-from bondloop.hybrid import HybridTest, Tunable, rerun
+from bondloop.hybrid import Tunable
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import dubois_damper, gawthrop_two_actuators
+from bondloop.rehearsal import rerun
 from bondloop.rehearsal.tunables import operated
 from bondloop.safety import Cause
 
@@ -152,8 +154,8 @@ def test_what_cannot_be_set(test, sets, words):
 
 def test_a_test_with_tunables_is_data(test, guarded, tmp_path):
     for given_test in (test, guarded):
-        given_test.to_toml(tmp_path / "test.toml")
-        assert HybridTest.from_toml(tmp_path / "test.toml") == given_test
+        files.to_toml(given_test, tmp_path / "test.toml")
+        assert files.load(tmp_path / "test.toml") == given_test
 
 
 def test_the_operator_gets_a_span(test):

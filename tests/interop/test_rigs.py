@@ -9,7 +9,6 @@ from column_on_rig import COLUMN, column_test
 
 import bondloop as bl
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
 from bondloop.integrate.structural import CentralDifference
 from bondloop.interop import (
     RehearsedRig,
@@ -24,6 +23,7 @@ from bondloop.interop.clocked_rig import ClockedRig
 from bondloop.interop.following_rig import first_stiffness
 from bondloop.papers import gawthrop_three_mass
 from bondloop.realtime.session import prepare
+from bondloop.rehearsal import Run
 from bondloop.structures import Matrices
 
 PATIENT = {"supervisor": 60.0}

@@ -8,7 +8,7 @@ from bondloop.engine.codegen import Runner
 from bondloop.hybrid import HybridTest
 from bondloop.papers import bayer_substep as paper
 from bondloop.rigs import ShakingTable, Specimen
-from bondloop.studies import simulated_stability
+from bondloop.studies.grid_study import simulated_stability
 
 
 def test_table_2_follows_from_table_1():

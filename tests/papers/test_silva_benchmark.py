@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bondloop import files
 from bondloop.check.checking import check
 from bondloop.cli.settings import find_test, length_of
 from bondloop.errors import InputError
@@ -116,8 +117,8 @@ def test_what_the_rest_of_the_field_comes_to(found, name, floor_1, floor_2):
 def test_they_can_be_checked_and_written_down(name, tmp_path):
     """The check of the prediction once met numbers beyond all floats, beside poles of its long history."""
     test = paper.test(4, name)
-    test.to_toml(tmp_path / "mine.toml")
-    assert type(test).from_toml(tmp_path / "mine.toml") == test
+    files.to_toml(test, tmp_path / "mine.toml")
+    assert files.load(tmp_path / "mine.toml") == test
     assert check(test, 1.0, suggest=False).passed
 
 

@@ -7,14 +7,15 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop import files
 from bondloop.cli.main import app
 from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 from bondloop.files import load_text
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import LoopOptions
 from bondloop.realtime.session import prepare, run_realtime
+from bondloop.rehearsal import Run
 
 TEST = "gawthrop-two-actuators"
 
@@ -35,18 +36,18 @@ def test_there_and_back(test):
     other = test.replaced(gap="35 ms")
     assert other.gap == 0.035
     assert other != test
-    again = load_text(other.to_toml()).test
+    again = load_text(files.to_toml(other)).test
     assert again == other
     assert again.gap == 0.035
     # A file from before says nothing of it.
-    text = other.to_toml().replace("gap = 0.035\n", "")
+    text = files.to_toml(other).replace("gap = 0.035\n", "")
     assert load_text(text).test.gap == 0.02
 
 
 def test_by_set(tmp_path, test):
     assert find_test(TEST, ["gap=50 ms"])[0].gap == 0.05
     path = tmp_path / "test.toml"
-    path.write_text(test.replaced(gap=0.03).to_toml())
+    path.write_text(files.to_toml(test.replaced(gap=0.03)))
     assert find_test(str(path), [])[0].gap == 0.03
     assert find_test(str(path), ["gap=40 ms"])[0].gap == 0.04
     words = ["realtime", TEST, "--dry", "--json", "--seconds", "0.1", "--set", "gap=60 ms"]

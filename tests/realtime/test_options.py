@@ -120,11 +120,11 @@ def test():
 
 
 def test_lengths_and_rates_of_runs(test):
-    assert len(test.realtime("100 ms", lock_step=True, retreat="20 ms", supervisor="1 min").time) == 101
+    assert len(run_realtime(test, "100 ms", lock_step=True, retreat="20 ms", supervisor="1 min").time) == 101
     assert len(run_realtime(test, "50 ms", rate="2 kHz", lock_step=True, supervisor=60.0).time) == 101
     for wrong in ({"seconds": "100 mm"}, {"seconds": 1, "rate": "1 s"}, {"seconds": 1, "retreat": "1 N"}):
         with pytest.raises(InputError, match="expected a quantity in"):
-            test.realtime(**wrong)
+            run_realtime(test, **wrong)
 
 
 def test_options_of_a_session(test):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bondloop import files
 from bondloop.errors import InputError
 from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
@@ -82,6 +83,6 @@ def test_a_page_that_stood_still_before_the_start_is_not_forgotten(then, complet
 
 def test_it_is_part_of_the_test():
     test = gawthrop_two_actuators.test().replaced(page_loss="retreat")
-    assert load_text(test.to_toml()).test.page_loss == "retreat"
+    assert load_text(files.to_toml(test)).test.page_loss == "retreat"
     with pytest.raises(InputError, match="page_loss must be 'report' or 'retreat'; found 'shrug'"):
         test.replaced(page_loss="shrug")

@@ -19,12 +19,12 @@ from wire import ACCEPT, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 from bondloop.cli.terminal import TerminalList
 from bondloop.errors import InputError
 from bondloop.files import read_channels_text
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
 from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, SELF_TEST, STOP, Item
 from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.session import prepare
+from bondloop.rehearsal import Run
 from bondloop.report import write_report
 from bondloop.safety import Interlock
 

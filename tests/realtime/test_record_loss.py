@@ -9,17 +9,18 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from bondloop import files
 from bondloop.cli.main import app
 from bondloop.cli.realtime import _tell_trouble
 from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 from bondloop.files import load_text
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session
 from bondloop.realtime.recorder_supervisor import Recorders
 from bondloop.realtime.session import prepare
 from bondloop.realtime.summary import Live
+from bondloop.rehearsal import Run
 from bondloop.safety.causes import Cause
 
 TEST = "gawthrop-two-actuators"
@@ -171,8 +172,8 @@ def test_there_and_back():
     assert test.record_loss == "report"
     other = test.replaced(record_loss="retreat")
     assert other != test
-    assert load_text(other.to_toml()).test.record_loss == "retreat"
-    assert load_text(test.to_toml().replace('record_loss = "report"\n', "")).test == test
+    assert load_text(files.to_toml(other)).test.record_loss == "retreat"
+    assert load_text(files.to_toml(test).replace('record_loss = "report"\n', "")).test == test
     with pytest.raises(InputError, match="record_loss must be 'report' or 'retreat'; found 'shrug'"):
         test.replaced(record_loss="shrug")
 
@@ -180,7 +181,7 @@ def test_there_and_back():
 def test_by_set(tmp_path):
     assert find_test(TEST, ["record_loss=retreat"])[0].record_loss == "retreat"
     path = tmp_path / "test.toml"
-    path.write_text(gawthrop_two_actuators.test().to_toml())
+    path.write_text(files.to_toml(gawthrop_two_actuators.test()))
     assert find_test(str(path), ["record_loss=retreat"])[0].record_loss == "retreat"
     refused = CliRunner().invoke(app, ["realtime", TEST, "--dry", "--set", "record_loss=shrug"])
     assert refused.exit_code == 1

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
 from bondloop.realtime import recorder as recording
 from bondloop.realtime.protocol import HEADER, VERSION, slot_type
 from bondloop.realtime.recorder import EXIT_DISK, Recorder, free_path
 from bondloop.realtime.recorder_supervisor import last_run, merged_files
 from bondloop.realtime.ring import Ring
 from bondloop.realtime.stop_requests import FOLDER, MAGIC, PREFIX, STATES
+from bondloop.rehearsal import Run
 from bondloop.results import Record, read_cycles, read_run
 from bondloop.results.records.growing import GrowingRun
 from bondloop.safety.causes import Cause, cause_words

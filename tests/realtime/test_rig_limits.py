@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bondloop import files
 from bondloop.errors import InputError
 from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
@@ -67,7 +68,7 @@ def test_the_template_can_be_pasted(test):
     interlock = eval("dict(" + python + ")", {"Interlock": Interlock, "Limits": Limits})["interlock"]
     made = prepare(test.replaced(interlock=interlock), SECONDS, link=LINK)
     assert made.options.machine
-    again = load_text(f"{test.to_toml()}\n{toml}").test
+    again = load_text(f"{files.to_toml(test)}\n{toml}").test
     assert again.interlock == interlock
     seen = expected(test, SECONDS)
     for name in ("velocity", "command", "command_rate"):

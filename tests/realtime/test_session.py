@@ -13,7 +13,6 @@ from two_halves import until
 from bondloop.check.checking import Check
 from bondloop.check.finding import UNBUILT, Finding
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session
 from bondloop.realtime.programs.build import rig_program, signal_table
@@ -23,6 +22,7 @@ from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.stop_requests import FOLDER, PREFIX
 from bondloop.realtime.summary import Watcher, summary_lines
 from bondloop.realtime.supervision import Attendant
+from bondloop.rehearsal import Run
 from bondloop.results import Record, read_cycles, read_run
 from bondloop.safety import Interlock, Limits
 from bondloop.signals import table

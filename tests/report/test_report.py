@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import bondloop as bl
 from bondloop import papers
 from bondloop.errors import InputError
-from bondloop.hybrid import Run
 from bondloop.interop import RehearsedRig
 from bondloop.papers import gawthrop_two_actuators
+from bondloop.rehearsal import Run
 from bondloop.report import document as sections
 from bondloop.report import write_report
 from bondloop.report.facts import ReportedRun, facts, limits_used, other_rig, parameter_rows

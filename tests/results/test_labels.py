@@ -14,9 +14,10 @@ from bondloop.bondgraph.drawing.policy import SOURCES
 from bondloop.results import Record, time_histories
 from bondloop.results.figures.histories import gains
 from bondloop.results.figures.layout import STYLE, broken, every
-from bondloop.studies import Axis, Sensitivity, Study
+from bondloop.studies import Axis
 from bondloop.studies.figures import heat_maps, tornado
-from bondloop.studies.sensitivity_study import Index
+from bondloop.studies.grid_study import Study
+from bondloop.studies.sensitivity_study import Index, Sensitivity
 
 sys.path.insert(0, str(Path(__file__).parent))  # for figure_faults.py
 

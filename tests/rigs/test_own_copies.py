@@ -3,6 +3,7 @@
 import pytest
 
 import bondloop as bl
+from bondloop import files
 from bondloop.control import AdaptiveVirtualJunction, VirtualJunction
 from bondloop.papers import gawthrop_three_mass
 from bondloop.rigs import Emulated, LoadCell
@@ -41,4 +42,4 @@ def test_arguments_of_a_test_are_copied():
     for argument in (outputs, values, record, excitation):
         argument.clear()
     assert again.describe() == before
-    assert bl.files.load_text(again.to_toml()).test == again
+    assert bl.files.load_text(files.to_toml(again)).test == again

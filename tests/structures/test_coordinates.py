@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bondloop as bl
+from bondloop import files
 from bondloop.bondgraph import C, Model, One, Port, bond
 from bondloop.engine.ir.expr import Const
 from bondloop.errors import InputError
@@ -114,7 +115,7 @@ def test_one_actuator_does_what_the_brace_did():
     for k, theirs in OPENSEES.items():
         np.testing.assert_allclose([c[k] for c in channels], theirs, rtol=1e-8)
     assert np.abs(run["energy.error"]).max() < 1e-9 * run["energy.input"].max()
-    assert load_text(test.to_toml()).test == test
+    assert load_text(files.to_toml(test)).test == test
 
 
 def test_a_specimen_is_bonded_to_the_coordinate():

@@ -9,7 +9,8 @@ from bondloop.engine.ir.expr import Var, function
 from bondloop.engine.ir.tick import Channel, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import Axis, Case, axis_from, heat_maps, simulated_stability, study
+from bondloop.studies import Axis, Case, axis_from, heat_maps, study
+from bondloop.studies.grid_study import simulated_stability
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from bondloop.identify import fit_bond_graph, fit_time
 from bondloop.identify.process.process_fit import Structure
 from bondloop.papers import wagg_three_mass
 from bondloop.studies import sample
-from bondloop.studies.distributions import Correlated, unit_points
+from bondloop.studies.distributions import Correlated, Distribution, unit_points
 from bondloop.studies.uncertainty import (
     UncertainProcess,
     Uncertainty,
@@ -48,7 +48,7 @@ def test_normal_ones_have_the_covariance_that_was_asked_for(seed, n):
     names = [f"p{i}" for i in range(n)]
     mean = random.normal(size=n)
     whole = Correlated(
-        {m: bl.studies.Distribution("normal", a, s) for m, a, s in zip(names, mean, deviation, strict=True)},
+        {m: Distribution("normal", a, s) for m, a, s in zip(names, mean, deviation, strict=True)},
         covariance / np.outer(deviation, deviation),
     )
     values = whole.at(shares(n))
@@ -243,7 +243,7 @@ def test_of_a_process_model_all_but_gain_and_zeros_is_positive(data, poles, dela
     values, _, _ = kind.reported(theta)
     values = {f"p{i}": x for i, x in enumerate(values.values())}
     place = data.draw(st.integers(0, kind.size - 1))
-    drawn = {f"p{place}": bl.studies.Distribution("uniform", -1.0, 1.0)}
+    drawn = {f"p{place}": Distribution("uniform", -1.0, 1.0)}
     whole = UncertainProcess(kind, kind.process(theta), values, drawn, np.eye(1), 0)
     if place > kind.zeros:
         with pytest.raises(InputError, match=f"the identified p{place}, .* reaches -"):

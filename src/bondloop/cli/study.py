@@ -166,6 +166,7 @@ def keep_tests(
     figures
         Whether to draw their motions over each other.
     """
+    from bondloop.files import to_toml
     from bondloop.rehearsal import DIVERGED
     from bondloop.studies import histories, overlay
 
@@ -182,7 +183,7 @@ def keep_tests(
         try:
             one = cases.test(found.row(number))
             one.seconds = found.length
-            one.to_toml(folder / f"{stem}.toml")
+            to_toml(one, folder / f"{stem}.toml")
         except BondloopError:  # a part that is a Python object without a description, a state
             continue
         wrote.append(folder / f"{stem}.toml")

@@ -195,10 +195,12 @@ def tune(  # noqa: PLR0913, PLR0917 - an argument an option
 
 def _write_test(answer: Recommendation, path: Path, wrote: list[Path]) -> str:
     """Write the test with its new controller; return why it cannot be written, where it cannot."""
+    from bondloop.files import to_toml
+
     if answer.best is None:
         return "no compensator passes the check"
     try:
-        answer.test.to_toml(path)
+        to_toml(answer.test, path)
     except BondloopError as error:  # a part that is a Python object without a description
         return str(error)
     wrote.append(path)
@@ -216,6 +218,7 @@ def tune_rigs(
     as_json: bool,
 ) -> None:
     """Search, and tell the best settings, the trade-off, and the probability of a stop before and after."""
+    from bondloop.files import to_toml
     from bondloop.studies import trade_off, tune_over
 
     if not all(what):
@@ -233,7 +236,7 @@ def tune_rigs(
         trade_off(found, path=folder / "tuning.png")
         wrote.append(folder / "tuning.png")
     try:
-        found.test.to_toml(folder / "tuned.toml")
+        to_toml(found.test, folder / "tuned.toml")
         wrote.append(folder / "tuned.toml")
     except BondloopError as error:  # a part that is a Python object without a description
         if not as_json:

@@ -1,4 +1,3 @@
-from bondloop.check import Check as Check
 from bondloop.engine.ir import Tunable as Tunable
 from bondloop.hybrid.coupling import Extrapolation as Extrapolation
 from bondloop.hybrid.coupling import Switches as Switches
@@ -11,6 +10,3 @@ from bondloop.hybrid.test import HybridTest as HybridTest
 from bondloop.hybrid.test_data import parameters_of_file as parameters_of_file
 from bondloop.hybrid.test_data import read_test as read_test
 from bondloop.hybrid.test_data import types_of_file as types_of_file
-from bondloop.rehearsal import PreparedTest as PreparedTest
-from bondloop.rehearsal import Run as Run
-from bondloop.rehearsal import rerun as rerun

@@ -32,7 +32,6 @@ from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick, assembled
 from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
-from bondloop.rehearsal import SCALE, share_prepared
 from bondloop.rigs import SubSteppedRig, expect_unit, indexed
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, dof_domain
@@ -244,11 +243,6 @@ class PseudoDynamicTest(Checkable):
     # ---------------------------------------------------------------- values
 
     @property
-    def scale(self) -> float:
-        """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
-        return self.overrides.get(SCALE, 1.0)
-
-    @property
     def arguments(self) -> dict[str, Any]:
         """What the test was made with, by the names of the constructor."""
         grounds = {} if self.ground is None else self.ground.excitation()
@@ -270,36 +264,6 @@ class PseudoDynamicTest(Checkable):
         """All parameters by path, with the values in force."""
         return {v.name: self.overrides.get(v.name, x) for v, x in self._writer.all_parameters.items()}
 
-    def with_values(self, values: Mapping[str, float | str]) -> PseudoDynamicTest:
-        """Return the same test with some parameters changed, by path.
-
-        Parameters
-        ----------
-        values
-            New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
-            unit. They are added to those changed before; a path that is no parameter is refused.
-        """
-        test = self.replaced(values={**self.overrides, **values})
-        share_prepared(self, test)
-        return test
-
-    def replaced(self, **changes: object) -> PseudoDynamicTest:
-        """Return a test that differs from this one in some of its arguments, by name.
-
-        Parameters
-        ----------
-        **changes
-            Arguments of the constructor with their new values; those not named stay as they are.
-        """
-        parts = self.arguments
-        for name in changes:
-            if name not in parts:
-                raise InputError(unknown_name("argument", name, parts, where="the test"))
-        parts.update(changes)
-        test = PseudoDynamicTest(**parts)
-        test.seconds = self.seconds
-        return test
-
     def unlimited(self) -> PseudoDynamicTest:
         """Return the same test without limits, the rig's own included."""
         return self.replaced(limits=None, rig=self.rig.unlimited())
@@ -314,11 +278,6 @@ class PseudoDynamicTest(Checkable):
     def tick(self) -> Tick:
         """One step of the test: what is rehearsed is what runs."""
         return self._writer.tick
-
-    @property
-    def tables(self) -> dict[str, Signal]:
-        """Signals that are read from tables, by name."""
-        return {name: s for name, (s, _, _) in self._writer.signals.tables.items()}
 
     @property
     def structures_read(self) -> dict[str, object]:
@@ -342,7 +301,7 @@ class PseudoDynamicTest(Checkable):
 
     @property
     def signals_in_tick(self) -> Signals:
-        """The same as variables of the tick."""
+        """What drives it, as variables of the tick."""
         return self._writer.signals
 
     @property

@@ -256,13 +256,12 @@ class PseudoDynamicTick:
         self.record = chosen(self.test.record, [self.structure], known)
         more = self.energies.write(self.energies.names(self.record))
         channels = self._channels()
-        tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
         every = inserted([*self.signals.steps, *steps], more, self.states)
         self.states.update(self.energies.states)
         used = reads(every)
         return Tick(
             identifier(self.test.name, "test_"),
-            self.test.period, self.time, self.count, tables, self.states,
+            self.test.period, self.time, self.count, self.signals.inputs, self.states,
             {v: x for v, x in self.all_parameters.items() if v in used or v == self.scale},
             tuple(every), tuple(channels), self._bounds(channels),
         )  # fmt: skip

@@ -12,7 +12,15 @@ from bondloop.display import notebook, table, telling
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.errors import InputError, unknown_name
-from bondloop.rehearsal import PREPARED, STRUCTURES, prepared_for, refuse_beyond_memory, steps_of
+from bondloop.rehearsal import (
+    PREPARED,
+    SCALE,
+    STRUCTURES,
+    prepared_for,
+    refuse_beyond_memory,
+    share_prepared,
+    steps_of,
+)
 from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
-    from bondloop.signals import Signal
+    from bondloop.signals import Signal, Signals
 
 
 HALVES = ("whole", "computer", "rig")
@@ -130,8 +138,13 @@ class Rehearsable(ABC):
 
     @property
     @abstractmethod
+    def signals_in_tick(self) -> Signals:
+        """What drives it, as variables of the tick."""
+
+    @property
     def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
+        return {name: signal for name, (signal, _, _) in self.signals_in_tick.tables.items()}
 
     @property
     @abstractmethod
@@ -147,6 +160,51 @@ class Rehearsable(ABC):
     @abstractmethod
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
+
+    def with_values(self, values: Mapping[str, float | str]) -> Self:
+        """Return the same test with some parameters changed, by path.
+
+        A value is held to the range that the part's own constructor asks of it: a mass to more than zero. The
+        seed of an emulated rig's noise, ``rig.seed``, counts as one.
+
+        Parameters
+        ----------
+        values
+            New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
+            unit. They are added to those changed before; a path that is no parameter is refused.
+        """
+        test = self.replaced(**self._changes(values))
+        share_prepared(self, test)
+        return test
+
+    def _changes(self, values: Mapping[str, float | str]) -> dict[str, object]:
+        """Return the arguments that change with values of parameters."""
+        return {"values": {**self.arguments["values"], **values}}
+
+    def replaced(self, **changes: object) -> Self:
+        """Return a test that differs from this one in some of its arguments, by name.
+
+        What has been derived of this one and does not depend on the changes is not derived again.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the constructor with their new values, ``replaced(rate=2000)``; those not named
+            stay as they are.
+        """
+        arguments = self.arguments
+        for name in changes:
+            if name not in arguments:
+                raise InputError(unknown_name("argument", name, arguments, where="the test"))
+        test = type(self).__new__(type(self))
+        test.__dict__.update(self._still_good(changes))  # before the constructor, which derives
+        test.__init__(**{**arguments, **changes})  # type: ignore[misc]
+        test.seconds = self.seconds
+        return test
+
+    def _still_good(self, changes: Mapping[str, object]) -> dict[str, object]:  # noqa: ARG002
+        """Return what has been derived already and does not depend on the changes."""
+        return {}
 
     def describe(self) -> dict[str, Any]:
         """Return the test as data, from which the same one can be made again."""
@@ -184,39 +242,6 @@ class Rehearsable(ABC):
     def structures_read(self) -> dict[str, object]:
         """Structures of which something is recorded, described, by what the names of theirs begin with."""
         return {}
-
-    def to_toml(self, path: str | Path | None = None, *, seconds: float | str | None = None) -> str:
-        """Return the test as the text of a TOML file, and write it if there is a path.
-
-        A part that is a Python object without a description (a law that is a lambda) is refused by name.
-
-        Parameters
-        ----------
-        path
-            Where to write it, replacing what is there; Python files are named relative to its folder.
-            None: only the text is returned.
-        seconds
-            How long it is to run; by default what the file said that the test was read from, if it was.
-        """
-        import bondloop
-
-        return bondloop.files.to_toml(self, path, seconds=seconds)
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
-        """Return the test of a TOML file; an error names all faults of the file, each with its line.
-
-        Parameters
-        ----------
-        path
-            The file; one that describes another kind of test than this class is refused.
-        """
-        import bondloop
-
-        test = bondloop.files.load(path)
-        if not isinstance(test, cls):
-            raise InputError(f"{path}: expected a {cls.__name__}; found a {type(test).__name__}")
-        return test
 
     def __eq__(self, other: object) -> bool:
         """Whether the descriptions are complete and equal."""
@@ -358,6 +383,8 @@ class Checkable(Rehearsable):
     limits: Limits | None
     interlock: Interlock | None = None
     feedback: bool = True
+    overrides: dict[str, float]
+    """Values of parameters that were changed, by path."""
 
     @property
     def ground_cares(self) -> list[tuple[str, str]]:
@@ -370,9 +397,9 @@ class Checkable(Rehearsable):
         """How many degrees of freedom the two halves share."""
 
     @property
-    @abstractmethod
     def scale(self) -> float:
-        """What the excitation is multiplied by."""
+        """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
+        return self.overrides.get(SCALE, 1.0)
 
     @property
     @abstractmethod

@@ -20,7 +20,7 @@ from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen, described, read_off, readings_in
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import diverged, role_of, share_prepared
+from bondloop.rehearsal import diverged, role_of
 from bondloop.signals import Signals
 from bondloop.substructure import GroundFrame, ground_input
 
@@ -178,20 +178,6 @@ class Simulation(Rehearsable):
         changed = checked_values(parameters, values or {}, name)
         self.values = {v.name: x for v, x in changed.items()}
 
-    def with_values(self, values: Mapping[str, float | str]) -> Simulation:
-        """Return the same simulation with some parameters changed, by path.
-
-        Parameters
-        ----------
-        values
-            New values by path, ``{"name.parameter": 2.0}``: numbers in SI or texts with a unit. They are
-            added to those changed before; a path that is no parameter is refused.
-        """
-        simulation = Simulation(**{**self.arguments, "values": {**self.values, **values}})
-        simulation.seconds = self.seconds
-        share_prepared(self, simulation)
-        return simulation
-
     @cached_property
     def _built(self) -> tuple[Tick, Signals]:
         from bondloop.signals import Constant
@@ -248,10 +234,10 @@ class Simulation(Rehearsable):
             Channel.of(n, signals.at(n, s, 0.0), measured.get(n), Role.EXCITATION)
             for n, s in self.excitation.items()
         ]
-        tables = tuple(v for _, now, after in signals.tables.values() for v in (now, after))
         tick = Tick(
             identifier(self.name, "simulation_"),
-            self.period, time, count, tables, states, parameters, (*signals.steps, *steps), tuple(channels),
+            self.period, time, count, signals.inputs, states, parameters, (*signals.steps, *steps),
+            tuple(channels),
             {c.name: diverged(c.meaning) for c in channels},
         )  # fmt: skip
         return tick, signals
@@ -267,9 +253,9 @@ class Simulation(Rehearsable):
         return [part for system in self.systems.values() for part in system.switching]
 
     @property
-    def tables(self) -> dict[str, Signal]:
-        """Signals that are read from tables."""
-        return {name: s for name, (s, _, _) in self._built[1].tables.items()}
+    def signals_in_tick(self) -> Signals:
+        """What drives it, as variables of the tick."""
+        return self._built[1]
 
     @property
     def signals(self) -> list[Signal]:

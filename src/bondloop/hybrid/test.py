@@ -40,8 +40,8 @@ from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import SCALE, check_tunable, share_prepared
-from bondloop.rigs import Emulated, Sensor, indexed, rig_tick
+from bondloop.rehearsal import SCALE, check_tunable
+from bondloop.rigs import SEED, Emulated, Sensor, indexed, rig_tick
 from bondloop.safety import FORCE_SWITCH, Limits
 from bondloop.substructure import (
     ExternalHalf,
@@ -62,10 +62,9 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
     from bondloop.hybrid.coupling import Switches
     from bondloop.hybrid.ground import Ground
-    from bondloop.rehearsal import Run
     from bondloop.rigs import RigSystem
     from bondloop.safety import Interlock
-    from bondloop.signals import Signal
+    from bondloop.signals import Signal, Signals
     from bondloop.transfer import Transfer
 
 
@@ -465,11 +464,6 @@ class HybridTest(Checkable):
         systems = [self.design.system, self.rig_system.system]
         return [*systems, self.reference_system] if self.reference_system is not None else systems
 
-    @property
-    def scale(self) -> float:
-        """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
-        return self.overrides.get(SCALE, 1.0)
-
     def _folded(self, arguments: dict[str, Any]) -> dict[str, Any]:
         fold_halves(arguments)
         return arguments
@@ -513,50 +507,16 @@ class HybridTest(Checkable):
         # As given, so that the unit of a text is seen too.
         checked_values([*parameters, Var(SCALE, range=NOT_NEGATIVE)], self._given, "the test")
 
-    def with_values(self, values: Mapping[str, float | str]) -> HybridTest:
-        """Return the same test with some parameters changed, by path.
-
-        A value is held to the range that the part's own constructor asks of it: a mass to more than zero. The
-        seed of an emulated rig's noise, ``rig.seed``, counts as one.
-
-        Parameters
-        ----------
-        values
-            New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
-            unit. They are added to those changed before; a path that is no parameter is refused.
-        """
-        others = {path: value for path, value in values.items() if path != "rig.seed"}
-        changes: dict[str, object] = {"values": {**self.overrides, **others}} if others or not values else {}
-        if len(others) < len(values):
-            seed = number(values["rig.seed"], "rig.seed")
-            if seed % 1:
-                raise InputError(f"rig.seed: expected a whole number; found {seed:g}")
-            changes["rig"] = replace(self.rig, seed=int(seed))
-        test = self.replaced(**changes)
-        share_prepared(self, test)
-        return test
-
-    def replaced(self, **changes: object) -> HybridTest:
-        """Return a test that differs from this one in some of its arguments, by name.
-
-        What has been derived of this one and does not depend on the changes is not derived again.
-
-        Parameters
-        ----------
-        **changes
-            Arguments of the constructor with their new values, ``replaced(rate=2000)``; those not named
-            stay as they are.
-        """
-        arguments = self.arguments
-        for name in changes:
-            if name not in arguments:
-                raise InputError(unknown_name("argument", name, arguments, where="the test"))
-        arguments.update(changes)
-        test = HybridTest.__new__(HybridTest)
-        test.__dict__.update(self._still_good(changes))  # before the constructor, which derives
-        test.__init__(**arguments)  # type: ignore[misc]
-        test.seconds = self.seconds
-        return test
+    def _changes(self, values: Mapping[str, float | str]) -> dict[str, object]:
+        """Return the arguments that change with values of parameters; the seed of the rig's noise is one."""
+        others = {path: value for path, value in values.items() if path != SEED}
+        if len(others) == len(values):
+            return super()._changes(values)
+        seed = number(values[SEED], SEED)
+        if seed % 1:
+            raise InputError(f"{SEED}: expected a whole number; found {seed:g}")
+        rig: dict[str, object] = {"rig": replace(self.rig, seed=int(seed))}
+        return {**rig, **super()._changes(others)} if others else rig
 
     def _still_good(self, changes: Mapping[str, object]) -> dict[str, object]:
         """Return what has been derived already and does not depend on the changes: it is derived once."""
@@ -635,9 +595,9 @@ class HybridTest(Checkable):
         return rig_tick(replace(self.rig, substeps=1), self.rig_system, step, f"{self.name}_rig")
 
     @property
-    def tables(self) -> dict[str, Signal]:
-        """Signals that are read from tables, by name."""
-        return {name: s for name, (s, _, _) in self._built[1].signals.tables.items()}
+    def signals_in_tick(self) -> Signals:
+        """What drives it, as variables of the tick."""
+        return self.wiring.signals
 
     @property
     def structures_read(self) -> dict[str, object]:
@@ -734,20 +694,6 @@ class HybridTest(Checkable):
 
         # Until something is set, a test does what it would do if nothing could be.
         return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)
-
-    def realtime(self, seconds: float | str | None, **options: Any) -> Run:
-        """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.
-
-        Parameters
-        ----------
-        seconds
-            Length of the run, or text, ``"2 min"``; None: until it is stopped.
-        **options
-            As of `bondloop.realtime.run_realtime`: ``link="udp://127.0.0.1:5005"``, ``priority=80``, ...
-        """
-        import bondloop
-
-        return bondloop.realtime.run_realtime(self, seconds, **options)
 
 
 def _refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> None:

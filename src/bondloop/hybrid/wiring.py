@@ -123,11 +123,11 @@ class Wiring:
 
     def _finish(self, measured: tuple[Var, ...], channels: list[Channel], suffix: str = "") -> Tick:
         test = self.test
-        tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
         tick = Tick(
             identifier(test.name, "test_") + suffix,
-            test.period, self.time, self.count, (*tables, *measured), self.states, self.parameters,
-            (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels), measured,
+            test.period, self.time, self.count, (*self.signals.inputs, *measured), self.states,
+            self.parameters, (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels),
+            measured,
         )  # fmt: skip
         return tunable_tick(tick, {**targets_from_outside(test.numerical), **test.tunable})
 

@@ -1,4 +1,3 @@
-from bondloop.papers.catalogue import Entry as Entry
 from bondloop.papers.catalogue import entries as entries
 from bondloop.papers.catalogue import find as find
 from bondloop.papers.gawthrop_three_mass import test as test

@@ -42,6 +42,11 @@ class Signals:
         self.tables: dict[str, tuple[Signal, Var, Var]] = {}
         self.made: dict[tuple[str, float], Var] = {}
 
+    @property
+    def inputs(self) -> tuple[Var, ...]:
+        """Inputs of the tick that are read from tables: of each signal its value now and at the next."""
+        return tuple(v for _, now, after in self.tables.values() for v in (now, after))
+
     def at(self, name: str, signal: Any, fraction: float, *, steady: bool = False) -> Expr:
         """Value of a signal at a fraction of the step.
 

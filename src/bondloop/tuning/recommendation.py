@@ -19,6 +19,7 @@ from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import HybridTest
 from bondloop.results.figures import COLOURS, GREY, INK, STYLE, dress, finish, page, plain
+from bondloop.tuning.policy import POLICY, Policy
 from bondloop.tuning.setting_search import Search, chosen
 from bondloop.tuning.task import carried_on, task_of, with_something_to_do
 from bondloop.tuning.trial import Bench, Trial
@@ -40,14 +41,6 @@ if TYPE_CHECKING:
 
 def _share(value: float) -> str:
     return f"{100 * value:.3g} %" if math.isfinite(value) else "-"
-
-
-TICKS, FEW_TICKS = 200_000, 40_000
-"""Ticks of a rehearsal at most, and of one over the coarse grid: a longer test is tried on its beginning, and
-checked in full."""
-
-COARSE, FINE = 0.6, 0.85
-"""Shares of the time after which the coarse grid and the refinement are over; the rest is for the checks."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +215,7 @@ def recommend(
     budget: float | str = 120.0,
     extrapolate: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    policy: Policy = POLICY,
 ) -> Recommendation:
     """Return the compensator that suits a test, with its settings and why.
 
@@ -255,6 +249,8 @@ def recommend(
         alone. A test with an extrapolation of its own keeps it.
     progress
         Called with (settings done, settings in all).
+    policy
+        How far the search goes, and what counts as equal.
 
     Examples
     --------
@@ -274,21 +270,22 @@ def recommend(
     began = time.monotonic()
     allowed = POSITIVE.check(budget, "budget", "s")
     names = list(FAMILIES) if families is None else list(families)
-    asked, test = test, with_something_to_do(test)
+    asked, test = test, with_something_to_do(test, policy)
     length = test.length if seconds is None else POSITIVE.check(seconds, "seconds", "s")
-    bench = short = Bench(test, min(length, TICKS * test.period))
-    task = task_of(test, process, bench.velocity)
-    carried = carried_on(test, task.frequency) if extrapolate else None
+    bench = short = Bench(test, min(length, policy.most_ticks * test.period), policy=policy)
+    task = task_of(test, process, bench.velocity, policy)
+    carried = carried_on(test, task.frequency, policy) if extrapolate else None
     bench = short = bench.with_choice(carried)
-    few = max(FEW_TICKS, _half_way(bench.velocity))
+    few = max(policy.few_ticks, _half_way(bench.velocity))
     if few * test.period < bench.seconds and test.switches is None:  # switches may close at any time
-        short = Bench(test, few * test.period, carried)
-    search = Search(short, task, [_family(n) for n in names], began + COARSE * allowed, progress)
+        short = Bench(test, few * test.period, carried, policy)
+    tried = [_family(n) for n in names]
+    search = Search(short, task, tried, began + policy.coarse_share * allowed, progress, policy)
     jobs = min(os.cpu_count() or 1, 4)
     for plan in (search.star, search.carried, search.rest):
         search.run(plan(), jobs)
     planned = search.whole
-    search.until = began + FINE * allowed
+    search.until = began + policy.fine_share * allowed
     if short is not bench:
         search.again(bench)
     search.refine()
@@ -296,7 +293,7 @@ def recommend(
     if progress is not None:
         progress(search.whole, search.whole)
     return Recommendation(
-        best=chosen(checked),
+        best=chosen(checked, policy),
         trials=tuple(sorted([*search.trials.values(), *search.dismissed], key=_by_error)),
         task=task,
         asked=asked,
@@ -324,14 +321,6 @@ def _family(name: str) -> Family:
     return FAMILIES[name]
 
 
-MARKS = "osD^vP*XHd<>p"
-"""One for each family, so that more families than colours are told apart."""
-
-
-WIDEST = 10.0
-"""Margin beyond which none was looked for: drawn there."""
-
-
 def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw what was tried and ran to its end; what was chosen has a ring.
 
@@ -345,9 +334,10 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     figure = page(4.3)
     left, right = figure.subplots(1, 2, sharey=True)
     names = [t.candidate.family.name for t in answer.rows() if t.ran]
+    marks = "osD^vP*XHd<>p"  # one for each family, so that more families than colours are told apart
     for i, name in enumerate(names):
         trials = [t for t in answer.trials if t.ran and t.candidate.family.name == name]
-        look = {"color": COLOURS[i % len(COLOURS)], "marker": MARKS[i % len(MARKS)], "linewidths": 0}
+        look = {"color": COLOURS[i % len(COLOURS)], "marker": marks[i % len(marks)], "linewidths": 0}
         for axes, values in ((left, [_margin(t) for t in trials]), (right, [t.noise for t in trials])):
             errors = np.array([100 * t.error for t in trials])
             axes.scatter(np.array(values), errors, s=14, alpha=0.75, label=plain(name), **look)
@@ -371,8 +361,9 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     return finish(figure, path)
 
 
-def _margin(trial: Trial) -> float:
-    return 100 * min(trial.margin, WIDEST)
+def _margin(trial: Trial, widest: float = 10.0) -> float:
+    """Return a margin in per cent; none is looked for beyond the widest."""
+    return 100 * min(trial.margin, widest)
 
 
 def _ring(axes: Axes, x: float, y: float) -> None:

@@ -11,20 +11,14 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
+from bondloop.tuning.policy import POLICY, Policy
 
 if TYPE_CHECKING:
     from bondloop.control import Candidate, Family, Setting, Task
     from bondloop.tuning.trial import Bench, Trial
 
 
-GOLDEN = (3 - math.sqrt(5)) / 2
-"""Share of an interval at which it is cut where nothing better is known."""
-
-NEAR = 5e-3
-"""Share of the scale within which two places are one."""
-
-
-def next_place(errors: Mapping[float, float]) -> float | None:
+def next_place(errors: Mapping[float, float], near: float = 5e-3) -> float | None:
     """Return the place to try next; None where the least is known closely.
 
     An rms error is the root of what stays and the square of what the setting is off by, so its square is a
@@ -35,6 +29,8 @@ def next_place(errors: Mapping[float, float]) -> float | None:
     ----------
     errors
         By place, three of them or more; infinite where a try came to nothing.
+    near
+        Share of the scale within which two places are one.
 
     Examples
     --------
@@ -52,12 +48,13 @@ def next_place(errors: Mapping[float, float]) -> float | None:
         if bend:
             place = b - 0.5 * ((b - a) ** 2 * (fb - fc) - (b - c) ** 2 * (fb - fa)) / bend
             if a < place < c:
-                return place if abs(place - b) > NEAR else None
+                return place if abs(place - b) > near else None
     widest = max(beside, key=lambda p: abs(p - best))
-    return best + GOLDEN * (widest - best) if abs(widest - best) > NEAR else None
+    golden = (3 - math.sqrt(5)) / 2  # share of an interval at which it is cut where nothing better is known
+    return best + golden * (widest - best) if abs(widest - best) > near else None
 
 
-def closed_in(error: Callable[[float], float], start: float, tries: int) -> None:
+def closed_in(error: Callable[[float], float], start: float, tries: int, near: float = 1e-3) -> None:
     """Try places between 0 and 1, ever closer to the least error.
 
     Parameters
@@ -68,20 +65,15 @@ def closed_in(error: Callable[[float], float], start: float, tries: int) -> None
         The best place so far, between 0 and 1.
     tries
         How many further places at most, both ends not counted.
+    near
+        Share of the scale within which a place has been tried.
     """
     errors = {place: error(place) for place in (0.0, start, 1.0)}
     for _ in range(tries):
         place = next_place(errors)
-        if place is None or min(abs(place - p) for p in errors) < NEAR / 5:
+        if place is None or min(abs(place - p) for p in errors) < near:
             return
         errors[place] = error(place)
-
-
-CLOSE = 1.1
-"""Errors within this factor of the least count as equal: then margin decides, and noise."""
-
-SURE = 0.95
-"""Margins within this factor of the largest count as equal."""
 
 
 def _tolerable(trials: Iterable[Trial]) -> list[Trial]:
@@ -90,7 +82,7 @@ def _tolerable(trials: Iterable[Trial]) -> list[Trial]:
     return [t for t in passed if t.check is not None and t.check.level == "run"] or passed
 
 
-def chosen(trials: Iterable[Trial]) -> Trial | None:
+def chosen(trials: Iterable[Trial], policy: Policy = POLICY) -> Trial | None:
     """Return the one to take of those that were checked.
 
     Of those that pass, the least error; where others come within a tenth of it, of these the one that needs
@@ -100,30 +92,10 @@ def chosen(trials: Iterable[Trial]) -> Trial | None:
     if not passed:
         return None
     least = min(t.error for t in passed)
-    close = _tolerable(t for t in passed if t.error <= CLOSE * least)
+    close = _tolerable(t for t in passed if t.error <= policy.close * least)
     widest = max(t.margin for t in close)
-    wide = [t for t in close if t.margin >= SURE * widest]
+    wide = [t for t in close if t.margin >= policy.sure * widest]
     return min(wide, key=lambda t: (t.noise if math.isfinite(t.noise) else math.inf, t.error))
-
-
-REFINED, OF_EACH = 8, 2
-"""How many are refined, each with other choices (order, span, kind), and how many of one family at most with
-the force held, and as many with the force carried on: each way wants other numbers."""
-
-HOPELESS = 8.0
-"""A family whose best about the middle has so many times the least error is dropped."""
-
-KEPT = 3
-"""Of each family, as many of the coarse grid are tried at full length."""
-
-TRIES = (2, 4)
-"""In each round over the settings of all that is refined, tries for each scale, its ends not counted."""
-
-GAIN = 0.99
-"""What gains less than this factor in a round is not refined any more."""
-
-CHECKED, MOST_CHECKED = 4, 10
-"""Of the best, as many are checked in full; and until one passes, at most so many."""
 
 
 class Search:
@@ -141,6 +113,8 @@ class Search:
         The time, by `time.monotonic`, after which nothing new is begun.
     progress
         Called with (candidates done, candidates in all).
+    policy
+        How many are tried, refined and checked.
     """
 
     def __init__(
@@ -150,8 +124,10 @@ class Search:
         families: Iterable[Family],
         until: float = math.inf,
         progress: Callable[[int, int], None] | None = None,
+        policy: Policy = POLICY,
     ) -> None:
         self.bench, self.task, self.until, self.progress = bench, task, until, progress
+        self.policy = policy
         self.trials: dict[tuple[object, ...], Trial] = {}
         self.dismissed: list[Trial] = []
         self.unsuited: dict[str, str] = {}
@@ -185,7 +161,7 @@ class Search:
     def _promising(self) -> list[Trial]:
         """Return the best of each family, without those that are far behind."""
         best = self.best_of_each()
-        return [t for t in best if t.error <= HOPELESS * best[0].error]
+        return [t for t in best if t.error <= self.policy.hopeless * best[0].error]
 
     def rest(self) -> list[Candidate]:
         """Return all combinations of settings for the families of promise, the force in the better way.
@@ -238,9 +214,11 @@ class Search:
     def refine(self) -> None:
         """Look about the best, in rounds, so that all have had one before time is over."""
         starts = self.starts()
-        for tries in TRIES:
+        for tries in self.policy.tries:
             better = [(start, self.refined(start, tries)) for start in starts]
-            starts = sorted((b for s, b in better if b.error < GAIN * s.error), key=lambda t: t.error)
+            starts = sorted(
+                (b for s, b in better if b.error < self.policy.least_gain * s.error), key=lambda t: t.error
+            )
 
     def refined(self, start: Trial, tries: int) -> Trial:
         """Return the best that is found about a candidate, setting by setting.
@@ -288,7 +266,7 @@ class Search:
             by_family.setdefault(trial.candidate.family.name, []).append(trial)
         self.bench, self.dismissed = bench, list(self.trials.values())
         self.trials = {}
-        self.run([t.candidate for trials in by_family.values() for t in trials[:KEPT]])
+        self.run([t.candidate for trials in by_family.values() for t in trials[: self.policy.kept]])
         rest = (t for t in self.dismissed if t.candidate.key not in self.trials)
         self.dismissed = [replace(t, whole=False) for t in rest]
 
@@ -305,10 +283,10 @@ class Search:
             choices = (v for n, v in trial.candidate.values.items() if not self.settings[family][n].between)
             way = (family, trial.candidate.carried)
             key = (*way, *choices)
-            if key not in starts and count.get(way, 0) < OF_EACH:
+            if key not in starts and count.get(way, 0) < self.policy.refined_of_each:
                 starts[key] = trial
                 count[way] = count.get(way, 0) + 1
-        return list(starts.values())[:REFINED]
+        return list(starts.values())[: self.policy.refined]
 
     def best_of_each(self) -> list[Trial]:
         """Return the best of each family, the least error first."""
@@ -321,10 +299,11 @@ class Search:
         """Check the best in full: those near the least error, and on until one passes."""
         queue = list({t.candidate.key: t for t in (*self.best_of_each(), *self.ranked())}.values())
         least = queue[0].error if queue else math.inf
-        queue.sort(key=lambda t: t.error > CLOSE * least)  # near ones first, of every family
+        policy, near = self.policy, self.policy.close * least
+        queue.sort(key=lambda t: t.error > near)  # near ones first, of every family
         done: list[Trial] = []
-        for i, trial in enumerate(queue[:MOST_CHECKED]):
-            if any(t.passed for t in done) and (i >= CHECKED or trial.error > CLOSE * least):
+        for i, trial in enumerate(queue[: policy.most_checked]):
+            if any(t.passed for t in done) and (i >= policy.checked or trial.error > near):
                 break
             done.append(self.bench.checked(trial))
         self.trials.update({t.candidate.key: t for t in done})

@@ -17,6 +17,7 @@ from bondloop.hybrid import Extrapolation, Simulation
 from bondloop.identify.process import rank_frequency
 from bondloop.rigs import indexed
 from bondloop.signals import Noise
+from bondloop.tuning.policy import POLICY, Policy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
     from bondloop.transfer import Process
 
 
-TRIFLE = 1e-4
-"""Largest change of the response, against that of slow motions, that counts as none."""
-
-
-def plain_model(process: Process, frequencies: NDArray[np.float64]) -> Process:
+def plain_model(process: Process, frequencies: NDArray[np.float64], trifle: float = 1e-4) -> Process:
     """Return a model without the zeros and poles that lie so far beyond a band that nothing in it shows them.
 
     A fit with more zeros than there are puts them there, on either side; an inverse would act on them.
@@ -41,6 +38,8 @@ def plain_model(process: Process, frequencies: NDArray[np.float64]) -> Process:
         The model.
     frequencies
         Of the band, in Hz.
+    trifle
+        Largest change of the response, against that of slow motions, that counts as none.
 
     Examples
     --------
@@ -50,7 +49,7 @@ def plain_model(process: Process, frequencies: NDArray[np.float64]) -> Process:
     (1) / (0.01 s + 1) exp(-0.002 s)
     """
     wanted = process.response(frequencies)
-    nothing = TRIFLE * abs(process.gain)
+    nothing = trifle * abs(process.gain)
     plain = process
     while True:
         above, below = plain.numerator, plain.denominator
@@ -63,33 +62,11 @@ def plain_model(process: Process, frequencies: NDArray[np.float64]) -> Process:
         plain = same[0]
 
 
-POWER = 0.99
-"""Share of the power of the interface's velocity up to the highest frequency of interest."""
-
-NYQUIST = 0.1
-"""Share of the sample rate above which no frequency is of interest: a compensator can do nothing there."""
-
-BAND = 8.0
-"""How far a model of the actuator is fitted, in highest frequencies of interest: an inverse acts beyond."""
-
-FREQUENCIES = 60
-"""Points of that fit."""
-
-GOOD = 0.01
-"""Error of a fitted response, against the response of slow motions, up to which a model is good enough."""
-
-SHARE, SMALL = 0.2, 1e-3
-"""Where a test has no excitation: the share of the displacement's limit that noise is to use, and the
-displacement in m where there is no limit."""
-
-SECONDS = 10.0
-"""Length of such noise."""
-
 PLAIN = LeadCompensation(0.0)
 """Sends the demand as it is, whatever the transfer system."""
 
 
-def with_something_to_do(test: HybridTest) -> HybridTest:
+def with_something_to_do(test: HybridTest, policy: Policy = POLICY) -> HybridTest:
     """Return the test with an excitation: noise in the numerical half's inputs where it has none of its own.
 
     The noise goes up to a tenth of the sample rate or 20 Hz, and is small against the limits.
@@ -97,18 +74,21 @@ def with_something_to_do(test: HybridTest) -> HybridTest:
     inputs = [test.input_name(u) for u in test.half.excitations]
     if test.excitation or not inputs:
         return test
-    high = min(NYQUIST * test.rate, 20.0)
-    noise = {n: Noise(1.0, 0.02 * high, high, SECONDS, seed=i) for i, n in enumerate(inputs)}
+    high = min(policy.nyquist * test.rate, 20.0)
+    seconds = policy.duration
+    noise = {n: Noise(1.0, 0.02 * high, high, seconds, seed=i) for i, n in enumerate(inputs)}
     limit = getattr(test.limits, "displacement", None)
-    loud = open_loop_velocity(test.replaced(excitation=noise), SECONDS)
+    loud = open_loop_velocity(test.replaced(excitation=noise), seconds)
     stroke = float(np.abs(_displacement(loud, test.period)).max(initial=0.0))
     if not stroke > 0:
         return test
-    rms = (SHARE * limit if limit is not None else SMALL) / stroke
+    rms = (policy.noise_share * limit if limit is not None else policy.noise_displacement) / stroke
     return test.replaced(excitation={n: rms * s for n, s in noise.items()})
 
 
-def task_of(test: HybridTest, process: Process | None, velocity: NDArray[np.float64]) -> Task:
+def task_of(
+    test: HybridTest, process: Process | None, velocity: NDArray[np.float64], policy: Policy = POLICY
+) -> Task:
     """Return what the compensator of a test is to do.
 
     Parameters
@@ -119,6 +99,8 @@ def task_of(test: HybridTest, process: Process | None, velocity: NDArray[np.floa
         Model of the transfer system; where there is none, the test's own actuator is identified.
     velocity
         Of the interface, as it should move, at the test's samples.
+    policy
+        What the highest frequency of interest is.
     """
     period = test.period
     x = _displacement(velocity, period)
@@ -130,10 +112,10 @@ def task_of(test: HybridTest, process: Process | None, velocity: NDArray[np.floa
             f"'{test.name}' does not move: there is nothing by which to tell one compensator from another; "
             "give the test an excitation"
         )
-    highest = float(frequencies[min(int(np.searchsorted(power, POWER * power[-1])), len(power) - 1)])
-    highest = min(max(highest, 1 / (len(velocity) * period)), NYQUIST / test.period)
+    highest = float(frequencies[min(int(np.searchsorted(power, policy.power * power[-1])), len(power) - 1)])
+    highest = min(max(highest, 1 / (len(velocity) * period)), policy.nyquist / test.period)
     if process is None:
-        process = identified_process(test, highest)
+        process = identified_process(test, highest, policy)
     return Task(process, test.period, highest, stroke)
 
 
@@ -155,7 +137,9 @@ def _displacement(velocity: NDArray[np.float64], period: float) -> NDArray[np.fl
     return np.asarray(x - x.mean())
 
 
-def identified_process(test: HybridTest, frequency: float) -> Process:
+def identified_process(
+    test: HybridTest, frequency: float, policy: Policy = POLICY, points: int = 60
+) -> Process:
     """Return a process model of a test's emulated actuator with the specimen on it.
 
     It is fitted to the response of the tick itself, from command to actual displacement, where the test
@@ -167,11 +151,15 @@ def identified_process(test: HybridTest, frequency: float) -> Process:
         The test.
     frequency
         Highest frequency of interest in Hz; the model is fitted to several times that.
+    policy
+        How far it is fitted, and which error is good enough.
+    points
+        Frequencies of the fit.
     """
     loop = RunningLoop(coupled(test).replaced(controller=PLAIN, feedback=False))
     step = loop.at()
-    high = min(BAND * frequency, 0.2 / test.period)
-    f = np.geomspace(min(frequency / 20, high / 100), high, FREQUENCIES)
+    high = min(policy.fitted_band * frequency, 0.2 / test.period)
+    f = np.geomspace(min(frequency / 20, high / 100), high, points)
     response = step.response(f)
     best: tuple[float, Process] | None = None
     for actual, command in zip(loop.actual, loop.commands, strict=True):
@@ -185,7 +173,7 @@ def identified_process(test: HybridTest, frequency: float) -> Process:
             )
         ranking = rank_frequency(f, column)
         # An inverse needs as many derivatives as the model has poles: the simplest that is good enough.
-        good = [fit.process for fit in ranking.fits if fit.rms <= GOOD * abs(column[0])]
+        good = [fit.process for fit in ranking.fits if fit.rms <= policy.fitted_error * abs(column[0])]
         simple = sorted((plain_model(p, f) for p in good), key=_size)
         others = (plain_model(fit.process, f) for fit in (ranking.recommended, *ranking.fits))
         models = [*simple, *others]
@@ -203,16 +191,9 @@ def _size(process: Process) -> int:
     return process.order + len(process.numerator) + (process.delay > 0)
 
 
-FINER = (8, 16, 32, 64)
-"""Steps of the complete structure for each sample that are tried until two of them agree: a specimen may be
-too stiff for the steps of the computer."""
-
-
-AGREE = 1e-3
-"""Relative difference (rms) of two that agree."""
-
-
-def true_velocities(test: HybridTest, seconds: float) -> dict[str, NDArray[np.float64]]:
+def true_velocities(
+    test: HybridTest, seconds: float, policy: Policy = POLICY, agree: float = 1e-3
+) -> dict[str, NDArray[np.float64]]:
     """Return the interfaces' velocities in the structure from which a test's halves were cut.
 
     By the name of the channel that should equal it; empty where the structure is not known, or cannot be
@@ -224,6 +205,10 @@ def true_velocities(test: HybridTest, seconds: float) -> dict[str, NDArray[np.fl
         The test.
     seconds
         Length of the run.
+    policy
+        Which steps are tried.
+    agree
+        Relative difference (rms) of two of them that agree.
     """
     whole = test.structure
     if whole is test.numerical:
@@ -238,11 +223,11 @@ def true_velocities(test: HybridTest, seconds: float) -> dict[str, NDArray[np.fl
         return {}
     try:
         coarse: NDArray[np.float64] | None = None
-        for finer in FINER:
+        for finer in policy.finer:
             fine = _simulated(test, whole, list(paths.values()), seconds, finer)
             if fine is None:
                 continue
-            if coarse is not None and _difference(coarse, fine) < AGREE:
+            if coarse is not None and _difference(coarse, fine) < agree:
                 return dict(zip(paths, fine, strict=True))
             coarse = fine
     except BondloopError:
@@ -274,14 +259,6 @@ def _difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean((one - other) ** 2))) / size if size > 0 else 0.0
 
 
-POINTS = 4
-"""Samples that the force's line is fitted to: as calm as the force that is held, or nearly."""
-
-
-MOST = 20.0
-"""Samples beyond which nothing is carried on."""
-
-
 def late_samples(test: HybridTest, frequency: float) -> float:
     """Return by how many samples the measured force comes later than the force itself, the worst of all.
 
@@ -306,7 +283,7 @@ def late_samples(test: HybridTest, frequency: float) -> float:
     return float(round(latest, 3))
 
 
-def carried_on(test: HybridTest, frequency: float) -> HybridTest | None:
+def carried_on(test: HybridTest, frequency: float, policy: Policy = POLICY) -> HybridTest | None:
     """Return the test with its measured force carried on; None where it has its own way, or cannot.
 
     Parameters
@@ -315,14 +292,16 @@ def carried_on(test: HybridTest, frequency: float) -> HybridTest | None:
         The test.
     frequency
         In Hz, of the motion.
+    policy
+        How late a force may be, and what its line is fitted to.
     """
     if test.extrapolation is not None or not test.feedback:
         return None
     try:
         late = late_samples(test, frequency)
-        if late > MOST:
+        if late > policy.latest_force:
             return None
-        carried = test.replaced(extrapolation=Extrapolation(late=late, points=POINTS))
+        carried = test.replaced(extrapolation=Extrapolation(late=late, points=policy.force_points))
         _ = carried.replaced(controller=PLAIN).tick
     except BondloopError:
         return None

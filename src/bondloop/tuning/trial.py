@@ -20,6 +20,7 @@ from bondloop.errors import BondloopError
 from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
 from bondloop.rigs import indexed
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.tuning.policy import POLICY, Policy
 from bondloop.tuning.task import PLAIN, open_loop_velocity, true_velocities
 
 if TYPE_CHECKING:
@@ -28,13 +29,6 @@ if TYPE_CHECKING:
     from bondloop.control import Candidate, Controller
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import HybridTest
-
-
-FLOOR = 1e-12
-"""Motions below this are nothing."""
-
-FREQUENCIES = 200
-"""Points, up to half the sample rate, at which a compensator's gain for noise is taken."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +113,8 @@ class Bench:
         Length of a rehearsal.
     carried
         The same test with its measured force carried on over the step; None where there is no such choice.
+    policy
+        With which steps the complete structure is computed.
 
     Attributes
     ----------
@@ -126,11 +122,13 @@ class Bench:
         Of the interface that moves most, as it should be, at every sample.
     """
 
-    def __init__(self, test: HybridTest, seconds: float, carried: HybridTest | None = None) -> None:
-        self.test, self.seconds, self._carried = test, seconds, carried
+    def __init__(
+        self, test: HybridTest, seconds: float, carried: HybridTest | None = None, policy: Policy = POLICY
+    ) -> None:
+        self.test, self.seconds, self._carried, self.policy = test, seconds, carried, policy
         # What all ticks have in common keeps its numbers; those of the controllers become parameters.
         self._fixed = {way: _in_common(self.held_or_carried(way)) for way in self.ways}
-        self._truth = {} if test.reference is not None else true_velocities(test, seconds)
+        self._truth = {} if test.reference is not None else true_velocities(test, seconds, policy)
         known = list(self._truth.values()) or [open_loop_velocity(test, seconds)]
         self.velocity = max(known, key=lambda v: float(np.abs(v).max(initial=0.0)))
 
@@ -184,10 +182,10 @@ class Bench:
         switches = [channels[n] for n in (DISPLACEMENT_SWITCH, FORCE_SWITCH) if n in channels]
         coupled = np.all([s >= 1 for s in switches], axis=0) if switches else slice(None)
 
-        def relative(wanted: NDArray[np.float64], is_: NDArray[np.float64]) -> float:
+        def relative(wanted: NDArray[np.float64], is_: NDArray[np.float64], nothing: float = 1e-12) -> float:
             wanted, is_ = wanted[coupled], is_[coupled]
             size = float(np.std(wanted)) if len(wanted) else 0.0
-            return float(np.sqrt(np.mean((is_ - wanted) ** 2))) / size if size > FLOOR else math.nan
+            return float(np.sqrt(np.mean((is_ - wanted) ** 2))) / size if size > nothing else math.nan
 
         words = ("desired.displacement", "actual.displacement")
         pairs = zip(*(indexed(w, test.interfaces) for w in words), strict=True)
@@ -217,7 +215,7 @@ def _in_common(test: HybridTest) -> set[str]:
     return {n for n in names if not within(n, "controller")}
 
 
-def noise_gain(controller: Controller, period: float) -> float:
+def noise_gain(controller: Controller, period: float, points: int = 200) -> float:
     """Return the rms of a command for white noise of rms 1 on the demand and on the measured displacement.
 
     What adapts is held at its first values. It is the root of the mean square gain up to half the sample
@@ -229,6 +227,8 @@ def noise_gain(controller: Controller, period: float) -> float:
         A compensator; of other controllers nothing can be said without their test, and NaN is returned.
     period
         Seconds between samples.
+    points
+        Frequencies, up to half the sample rate, at which the gain is taken.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def noise_gain(controller: Controller, period: float) -> float:
         )  # fmt: skip
         probes = {"demand": demand, "motion": motion}
         step = one_step(tick, probes=probes, outputs={"command": applied.value}, frozen=applied.adapted)
-        f = (np.arange(FREQUENCIES) + 0.5) / FREQUENCIES / (2 * period)
+        f = (np.arange(points) + 0.5) / points / (2 * period)
         return float(np.sqrt(np.mean(np.sum(np.abs(step.response(f)[:, 0]) ** 2, axis=1))))
     except BondloopError:
         return math.nan

@@ -15,7 +15,6 @@ from two_halves import until
 
 from bondloop.errors import InputError
 from bondloop.files import read_channels, read_channels_text
-from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime.channels import bench as bench_of_channels
 from bondloop.realtime.channels.bench import Bench, Stroke, expect_within, stroke_of
@@ -24,6 +23,7 @@ from bondloop.realtime.channels.wiring import signal_units
 from bondloop.realtime.programs.build import driver_file, loop_program
 from bondloop.realtime.session import prepare
 from bondloop.realtime.summary import watch_measured
+from bondloop.rehearsal import Run
 from bondloop.safety.causes import Cause
 
 
