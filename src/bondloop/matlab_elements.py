@@ -11,6 +11,7 @@ import math
 import mmap
 import struct
 import zlib
+from enum import IntEnum
 from pathlib import Path
 
 from bondloop.errors import InputError
@@ -18,15 +19,32 @@ from bondloop.errors import InputError
 __all__ = ["expect_elements"]
 
 HEADER = 128
-MATRIX, COMPRESSED = 14, 15
 NUMBERS = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13}
 TEXT = {16, 17, 18}
-CELL, STRUCTURE, OBJECT, CHARACTERS, SPARSE, FUNCTION, OPAQUE = 1, 2, 3, 4, 5, 16, 17
 NUMERIC = range(6, 16)
 COMPLEX = 0x800
 DIMENSIONS = 32
 DEEPEST = 50
 """Structures within structures: a reader that calls itself needs a bound."""
+
+
+class Element(IntEnum):
+    """Types of elements that are a whole variable."""
+
+    MATRIX = 14
+    COMPRESSED = 15
+
+
+class Class(IntEnum):
+    """Classes of variables that are no plain numbers."""
+
+    CELL = 1
+    STRUCTURE = 2
+    OBJECT = 3
+    CHARACTERS = 4
+    SPARSE = 5
+    FUNCTION = 16
+    OPAQUE = 17
 
 
 def expect_elements(path: Path, most: int) -> None:
@@ -52,10 +70,10 @@ def expect_elements(path: Path, most: int) -> None:
                 at += 8
                 if at + size > len(content):
                     raise InputError(f"{path} is cut short: a variable claims {size:,} bytes")
-                if kind == COMPRESSED:
+                if kind == Element.COMPRESSED:
                     inside = _expanded(path, content[at : at + size], most)
                     _Variable(path, inside, 0, len(inside), order).child(0)
-                elif kind == MATRIX:
+                elif kind == Element.MATRIX:
                     _Variable(path, content, at, at + size, order).matrix(0)
                 else:
                     raise InputError(f"{path} is damaged: a variable of kind {kind}; expected 14 or 15")
@@ -80,7 +98,7 @@ class _Variable:
     def child(self, depth: int) -> None:
         """Read a matrix with its tag; one of no bytes is empty."""
         kind, size = self._words()
-        if kind != MATRIX:
+        if kind != Element.MATRIX:
             raise self._damaged(f"kind {kind} where a matrix should be")
         if size:
             self.matrix(depth)
@@ -92,7 +110,7 @@ class _Variable:
         self._words()
         flags, _ = self._words()
         kind = flags & 0xFF
-        if kind == OPAQUE:
+        if kind == Class.OPAQUE:
             for _ in range(3):
                 self._element(NUMBERS)
             self.child(depth + 1)
@@ -102,22 +120,22 @@ class _Variable:
             raise self._damaged(f"a matrix of {len(shape)} dimensions" + (", negative" if shape else ""))
         self._element(NUMBERS | TEXT)
         parts = 2 if flags & COMPLEX else 1
-        if kind in NUMERIC or kind == SPARSE:
-            for _ in range(parts + 2 * (kind == SPARSE)):
+        if kind in NUMERIC or kind == Class.SPARSE:
+            for _ in range(parts + 2 * (kind == Class.SPARSE)):
                 self._element(NUMBERS)
-        elif kind == CHARACTERS:
+        elif kind == Class.CHARACTERS:
             self._element(NUMBERS | TEXT)
-        elif kind == CELL:
+        elif kind == Class.CELL:
             self._children(math.prod(shape), depth)
-        elif kind in (STRUCTURE, OBJECT):
-            if kind == OBJECT:
+        elif kind in (Class.STRUCTURE, Class.OBJECT):
+            if kind == Class.OBJECT:
                 self._element(NUMBERS)
             lengths = self._integers()
             if len(lengths) != 1 or lengths[0] <= 0:
                 raise self._damaged("names of fields without a length")
             _, names = self._element(NUMBERS | TEXT)
             self._children(math.prod(shape) * (names // lengths[0]), depth)
-        elif kind == FUNCTION:
+        elif kind == Class.FUNCTION:
             self.child(depth + 1)
         else:
             raise self._damaged(f"a matrix of class {kind}")

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import StateSpace
 
 
-TYPESET = 8
-"""States up to which a notebook is offered the equations of a system."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class System(SystemData):
     """States, inputs, outputs and parameters, related by a program of small named assignments.
@@ -62,7 +58,8 @@ class System(SystemData):
         return notebook(f"System {self.name}", [table(("", "", ""), rows, ("", "number", "")), *notes])
 
     def _repr_latex_(self) -> str | None:
-        return self.equations()._repr_latex_() if len(self.states) <= TYPESET else None
+        few = 8  # with more states, nobody reads their equations
+        return self.equations()._repr_latex_() if len(self.states) <= few else None
 
     @cached_property
     def notes(self) -> list[str]:

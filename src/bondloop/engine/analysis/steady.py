@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.simulation.trajectory import Event
     from bondloop.engine.ir import StateSpace, SystemData
 
-NAMED = 4
-"""States that a remark names before it counts."""
-
 
 class SteadyState(dict[str, float]):
     """The states at rest by their paths, and whether the equations have only this rest.
@@ -81,8 +78,8 @@ class SteadyState(dict[str, float]):
         if self.unique:
             return ""
         shown = list(self.free)
-        if len(shown) > NAMED + 1:
-            shown = [*shown[:NAMED], f"{len(shown) - NAMED} more states"]
+        if len(shown) > 5:
+            shown = [*shown[:4], f"{len(shown) - 4} more states"]
         names = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
         ways = "one way" if self.freedom == 1 else f"{self.freedom} independent ways"
         return f"not unique: the equations leave {names} open, in {ways}; the start has decided"

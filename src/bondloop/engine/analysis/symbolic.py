@@ -226,16 +226,6 @@ def _upright(text: str) -> str:
     return r"\to ".join("".join(_SPECIAL.get(c, c) for c in part) for part in text.split(">>"))
 
 
-SHORT = 8
-"""Most operations in an entry of E that is written where it stands."""
-
-
-LONGEST = 50_000
-"""Operations of an equation, with everything written out, beyond which the program is shown instead."""
-
-TYPESET = 8_000
-"""Letters up to which equations are typeset in a notebook; longer ones stay text."""
-
 Left = str | tuple[tuple[Any, str], ...]
 """The left side of an equation: a name, or coefficients with the names that they multiply."""
 
@@ -267,11 +257,16 @@ class Equations:
     def __repr__(self) -> str:
         return f"<Equations: {len(self.rows)} rows>"
 
+    @property
+    def _is_short(self) -> bool:
+        """Whether a notebook typesets them; longer ones stay text."""
+        return len(str(self)) <= 8_000
+
     def _repr_latex_(self) -> str | None:
-        return self.latex() if len(str(self)) <= TYPESET else None
+        return self.latex() if self._is_short else None
 
     def _repr_html_(self) -> str | None:
-        return None if len(str(self)) <= TYPESET else notebook("Equations", [preformatted(str(self))])
+        return None if self._is_short else notebook("Equations", [preformatted(str(self))])
 
     def latex(self) -> str:
         """Return a LaTeX ``align*`` environment."""
@@ -340,8 +335,8 @@ def equations(system: SystemData, form: str = "state", symbolic: Symbolic | None
     raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
 
 
-def _endless(system: SystemData) -> bool:
-    """Whether equations that are not linear would be too long to write out: laws use parts many times."""
+def _endless(system: SystemData, longest: int = 50_000) -> bool:
+    """Whether an equation that is not linear would have too many operations: laws use parts many times."""
     if system.is_linear:
         return False
     lengths: dict[Var, float] = {}
@@ -354,7 +349,7 @@ def _endless(system: SystemData) -> bool:
     for statement in system.statements:
         if isinstance(statement, Assign):
             lengths[statement.target] = length(statement.expr)
-    return max(map(length, [*system.rate_exprs, *system.output_exprs.values()]), default=0.0) > LONGEST
+    return max(map(length, [*system.rate_exprs, *system.output_exprs.values()]), default=0.0) > longest
 
 
 def _state(symbolic: Symbolic) -> Equations:
@@ -369,8 +364,11 @@ def _state(symbolic: Symbolic) -> Equations:
     return _table(system, [a for a, _ in lines], [b for _, b in lines], expansion)
 
 
-def _descriptor(symbolic: Symbolic) -> Equations:
-    """E(x) dx/dt = f(x, u): the rates are not solved for; long entries of E get a line of their own."""
+def _descriptor(symbolic: Symbolic, short: int = 8) -> Equations:
+    """E(x) dx/dt = f(x, u): the rates are not solved for.
+
+    An entry of E of more than ``short`` operations gets a line of its own.
+    """
     import sympy as sp
 
     system, form = symbolic.system, symbolic.descriptor
@@ -381,7 +379,7 @@ def _descriptor(symbolic: Symbolic) -> Equations:
     for i, rate in enumerate(rates):
         row = {j: sp.factor_terms(E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0}
         for j, entry in row.items():
-            if sp.count_ops(entry) > SHORT:
+            if sp.count_ops(entry) > short:
                 entries[f"E[{i},{j}]"] = entry
                 row[j] = sp.Symbol(f"E[{i},{j}]")
         lefts.append(rate if row == {i: 1} else tuple((e, rates[j]) for j, e in row.items()))
@@ -491,13 +489,6 @@ def _causal(system: SystemData) -> Equations:
 # Notes of a system: what its causality implies, and its algebraic loops.
 
 
-AROUND = 6
-"""Variables of a loop that are named besides those that are solved for."""
-
-MODES = 2
-"""Modes that are named."""
-
-
 def notes(system: SystemData) -> list[str]:
     """Return what the causality implies: dependent storages, algebraic loops, input rates; each by name.
 
@@ -534,19 +525,19 @@ def _dependence(system: SystemData) -> list[str]:
     return [f"derivative causality: {storages} follow the other storages (their rates enter through {on})"]
 
 
-def loop_note(system: SystemData, loop: Loop) -> str:
+def loop_note(system: SystemData, loop: Loop, most: int = 6) -> str:
     """Return what is to know of a loop: what it solves for and how, and in which modes there is one."""
     kind = "linear, solved directly"
     if not loop.linear:
         kind = f"nonlinear, at most {loop.iterations} Newton steps"
-    around = ", ".join(plain_name(a.target) for a in loop.body[:AROUND])
-    around += ", ..." if len(loop.body) > AROUND else ""
+    around = ", ".join(plain_name(a.target) for a in loop.body[:most])
+    around += ", ..." if len(loop.body) > most else ""
     through = f"; through {around}" if around else ""
     names = ", ".join(map(plain_name, loop.tears))
     return f"algebraic loop{_modes(system, loop)}: {names} ({kind}{through})"
 
 
-def _modes(system: SystemData, loop: Loop) -> str:
+def _modes(system: SystemData, loop: Loop, most: int = 2) -> str:
     """Return in words the modes in which a loop exists; nothing where it does in all."""
     choice = system.definitions.get(loop.tears[0])
     if not (isinstance(choice, Op) and choice.name == "select"):
@@ -563,6 +554,6 @@ def _modes(system: SystemData, loop: Loop) -> str:
         else:
             if len(active) == len(part.modes):
                 return ""
-            more = f", and in {len(active) - MODES} more modes" if len(active) > MODES else ""
-            return f" with {'; or '.join(active[:MODES])}{more}"
+            more = f", and in {len(active) - most} more modes" if len(active) > most else ""
+            return f" with {'; or '.join(active[:most])}{more}"
     return ""

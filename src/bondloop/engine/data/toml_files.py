@@ -16,9 +16,6 @@ from bondloop.engine.data.kinds import FAMILIES
 from bondloop.engine.data.restoring import Fault, Place, path_of
 from bondloop.errors import FaultsError, InputError
 
-DEEPEST = 100
-"""Tables and lists within each other at most: far more than any test has, and few enough to walk through."""
-
 _AT = re.compile(r"(.*) \((?:at line (\d+), column (\d+)|at end of document)\)", re.DOTALL)
 _ENDS = ["", *("".join(e) for n in (1, 2, 3, 4) for e in itertools.product("]}", repeat=n)), '"' * 3, "'" * 3]
 """What may be missing where a text is cut off between two lines."""
@@ -45,13 +42,15 @@ def text_of(path: str | Path, largest: int = 2**24) -> str:
         raise InputError(f"{file}: not a text in UTF-8") from None
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parsed(text: str, deepest: int = 100) -> dict[str, Any]:
     r"""Return the document of a text; what Python's reader chokes on is refused in its words, with the line.
 
     Parameters
     ----------
     text
         TOML.
+    deepest
+        Tables and lists within each other at most: more than any test has, and few enough to walk through.
 
     Examples
     --------
@@ -72,11 +71,11 @@ def parsed(text: str) -> dict[str, Any]:
         row = rows[line - 1].strip() if line <= len(rows) else ""
         raise InputError(f"line {line}: {match[1]}, in: {row:.80}") from None
     except RecursionError:
-        raise InputError(f"tables or lists stand more than {DEEPEST} deep within each other") from None
+        raise InputError(f"tables or lists stand more than {deepest} deep within each other") from None
     except ValueError as error:  # Python's own, for numbers with thousands of digits
         raise InputError(str(error).partition("; use sys.")[0]) from None
     layer: list[object] = [document]
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         layer = [
             inner
             for outer in layer
@@ -84,7 +83,7 @@ def parsed(text: str) -> dict[str, Any]:
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
     if layer:
-        raise InputError(f"tables or lists stand more than {DEEPEST} deep within each other")
+        raise InputError(f"tables or lists stand more than {deepest} deep within each other")
     return document
 
 

@@ -41,7 +41,6 @@ from bondloop.engine.ir.expr import shortened as shortened
 from bondloop.engine.ir.expr import substitute as substitute
 from bondloop.engine.ir.expr import variables as variables
 from bondloop.engine.ir.matrices import LANES as LANES
-from bondloop.engine.ir.matrices import LEAST as LEAST
 from bondloop.engine.ir.matrices import Compressed as Compressed
 from bondloop.engine.ir.matrices import ConstantMatrix as ConstantMatrix
 from bondloop.engine.ir.matrices import Factored as Factored
@@ -92,12 +91,8 @@ from bondloop.engine.ir.statement import without_loops as without_loops
 from bondloop.engine.ir.statespace import StateSpace as StateSpace
 from bondloop.engine.ir.statespace import named_index as named_index
 from bondloop.engine.ir.statespace import transmission_zeros as transmission_zeros
-from bondloop.engine.ir.switching import HIT as HIT
-from bondloop.engine.ir.switching import IMPULSE_SLACK as IMPULSE_SLACK
-from bondloop.engine.ir.switching import QUIET as QUIET
-from bondloop.engine.ir.switching import REBOUNDING as REBOUNDING
-from bondloop.engine.ir.switching import SLACK as SLACK
 from bondloop.engine.ir.switching import Bits as Bits
+from bondloop.engine.ir.switching import Blow as Blow
 from bondloop.engine.ir.switching import ClutchRule as ClutchRule
 from bondloop.engine.ir.switching import DiodeRule as DiodeRule
 from bondloop.engine.ir.switching import HeldMode as HeldMode
@@ -138,4 +133,7 @@ from bondloop.engine.ir.tick import statements as statements
 from bondloop.engine.ir.tick_json import dump_tick as dump_tick
 from bondloop.engine.ir.tick_json import load_tick as load_tick
 from bondloop.engine.ir.tolerances import CANCELLED_DERIVATIVE as CANCELLED_DERIVATIVE
+from bondloop.engine.ir.tolerances import FACTORED_ROWS as FACTORED_ROWS
+from bondloop.engine.ir.tolerances import IMPULSE_SLACK as IMPULSE_SLACK
 from bondloop.engine.ir.tolerances import NEWTON_ITERATIONS as NEWTON_ITERATIONS
+from bondloop.engine.ir.tolerances import SLACK as SLACK

@@ -36,10 +36,6 @@ from bondloop.errors import CompileError, ModelError, SolveError
 LARGEST_POWER = 8
 """Largest whole exponent that is written as a product in a tick."""
 
-_LONG_SUM = 500
-"""Python's compiler nests a sum term by term, and runs out of stack at some thousands."""
-
-
 _SUM, _SIGN, _PRODUCT, _ATOM = Binding
 
 
@@ -180,10 +176,12 @@ class PythonText(Text):
     """Expressions in Python over floats.
 
     ``careful`` writes quotients and functions as calls that give infinities and NaN, as C does, where Python
-    would raise an exception.
+    would raise an exception. A sum of more terms than ``long_sum`` is a call: Python's compiler nests it term
+    by term, and runs out of stack at some thousands.
     """
 
     careful: bool = False
+    long_sum: int = 500
 
     def assign(self, step: Assign) -> str:
         """Return an assignment."""
@@ -208,7 +206,7 @@ class PythonText(Text):
         return super()._quotient(expr)
 
     def _sum(self, expr: Op) -> tuple[str, Binding]:
-        if len(expr.args) > _LONG_SUM:
+        if len(expr.args) > self.long_sum:
             return f"total(({', '.join(self(a) for a in expr.args)}))", _ATOM
         return super()._sum(expr)
 

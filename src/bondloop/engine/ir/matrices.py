@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.engine.ir.expr import Const, Expr, Op
 from bondloop.engine.ir.statement import Assign, Loop
-from bondloop.engine.ir.tolerances import SINGULAR
+from bondloop.engine.ir.tolerances import FACTORED_ROWS, PIVOT_THRESHOLD, SINGULAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,20 +129,8 @@ def factorised(
     return solve
 
 
-ENTRY, VISIT = 4, 200
-"""What an entry of a factor and a visit to a block cost, against an entry of a full matrix: measured in C."""
-
-LEAST = 64
-"""Rows of a matrix from which its factors may be worth while."""
-
 LANES = 8
 """Partial sums of a dot product."""
-
-WIDEST = 32
-"""Most columns of a block."""
-
-THRESHOLD = 1e-3
-"""Part of the largest entry of a column that is enough for its pivot to be taken from the diagonal."""
 
 
 @dataclass(frozen=True)
@@ -167,15 +155,18 @@ class Triangle:
     values: Floats
 
     @classmethod
-    def of(cls, lower: sparse.csc_array[np.float64]) -> Triangle:
-        """Read a triangle from a sparse matrix in compressed columns, whose diagonal is taken for ones."""
+    def of(cls, lower: sparse.csc_array[np.float64], widest: int = 32) -> Triangle:
+        """Read a triangle from a sparse matrix in compressed columns, whose diagonal is taken for ones.
+
+        A block has ``widest`` columns at most.
+        """
         lower.sort_indices()
         n = lower.shape[0]
         starts, rows = lower.indptr.tolist(), lower.indices
         first, row_at, value_at, kept = [0], [0], [0], []
         for c in range(n):
             begin, end = starts[c] + 1, starts[c + 1]  # below the diagonal
-            if c + 1 < n and c + 1 - first[-1] < WIDEST and begin < end and rows[begin] == c + 1:
+            if c + 1 < n and c + 1 - first[-1] < widest and begin < end and rows[begin] == c + 1:
                 after = rows[starts[c + 1] + 1 : starts[c + 2]]
                 if len(after) == end - begin - 1 and np.array_equal(rows[begin + 1 : end], after):
                     continue
@@ -283,7 +274,7 @@ class Factored:
             lu = splu(
                 M,
                 permc_spec="MMD_AT_PLUS_A" if order is None else "NATURAL",
-                diag_pivot_thresh=THRESHOLD,
+                diag_pivot_thresh=PIVOT_THRESHOLD,
                 options={"SymmetricMode": True},
             )
         except RuntimeError:  # SciPy's word for an exactly singular matrix
@@ -356,13 +347,21 @@ class Factored:
             return np.asarray(self.scales[1] * y[self.out], dtype=float)
 
 
-def worth_factors(inverse: Factored) -> bool:
-    """Whether solving with the factors of a matrix takes less than a product with its full inverse."""
+def worth_factors(inverse: Factored, entry: int = 4, visit: int = 200) -> bool:
+    """Whether solving with the factors of a matrix takes less than a product with its full inverse.
+
+    Parameters
+    ----------
+    inverse
+        The matrix, with its factors.
+    entry, visit
+        What an entry of a factor and a visit to a block cost against an entry of a full matrix, in C.
+    """
     n = inverse.shape[0]
-    if n < LEAST or ENTRY * inverse.left.nnz >= n * n:
+    if n < FACTORED_ROWS or entry * inverse.left.nnz >= n * n:
         return False
     visits = len(inverse.lower.first) + len(inverse.upper.first)
-    return ENTRY * inverse.entries + VISIT * visits < n * n
+    return entry * inverse.entries + visit * visits < n * n
 
 
 # Nested dissection: in which order to eliminate the unknowns of a large sparse matrix.

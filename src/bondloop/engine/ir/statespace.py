@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bondloop.display import brief
 from bondloop.engine.data import number, si_array
 from bondloop.engine.ir.matrices import SingularError, factorised
+from bondloop.engine.ir.tolerances import DENSE_POLES, NULL_RANK
 from bondloop.errors import InputError, SolveError, unknown_name
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     Left = TypeVar("Left")
     Right = TypeVar("Right")
     Solution = TypeVar("Solution")
-
-
-DENSE_LIMIT = 4000
-"""Most states for which a dense eigenvalue problem is attempted."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,7 @@ class StateSpace:
             Roots of det(A - s E).
         """
         n = self.A.shape[0]
-        if n > DENSE_LIMIT:
+        if n > DENSE_POLES:
             raise InputError(
                 f"poles of {n} states would need a dense matrix; "
                 "reduce the model or use scipy.sparse.linalg.eigs"
@@ -396,9 +393,6 @@ def named_vector(
 
 Dense = NDArray[np.float64]
 
-RANK = 1e-11
-"""Singular values below this fraction of the system's largest entry count as zero."""
-
 
 def transmission_zeros(
     A: Dense, B: Dense, C: Dense, D: Dense, H: Dense | None = None
@@ -424,7 +418,7 @@ def transmission_zeros(
     rows = np.abs(np.hstack([C, D])).max(axis=1, initial=0.0)
     rows = np.where(rows > 0, rows, 1.0)[:, None]
     C, D = C * size / rows, D * size / rows
-    tolerance = RANK * size
+    tolerance = NULL_RANK * size
     A, B, C, D = _reduce(A, B, C, D, tolerance)
     A, B, C, D = (M.T for M in _reduce(A.T, C.T, B.T, D.T, tolerance))
     B, C = C, B
@@ -468,7 +462,7 @@ def _with_rates(A: Dense, B: Dense, C: Dense, D: Dense, H: Dense) -> tuple[Dense
     ``H`` has rank: they become states, and these outputs are used up.
     """
     U, s, V = np.linalg.svd(H)
-    rank = int((s > RANK * s[0]).sum())
+    rank = int((s > NULL_RANK * s[0]).sum())
     B, C, D = B @ V.T, U.T @ C, U.T @ D @ V.T
     top = -1 / s[:rank, None]
     A = np.block([[A, B[:, :rank]], [top * C[:rank], top * D[:rank, :rank]]])

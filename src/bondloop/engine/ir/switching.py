@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import ClassVar
 
 from bondloop.engine.ir.expr import Const, Expr, Op, Var, function, select
@@ -13,15 +14,14 @@ from bondloop.engine.ir.statement import Assign
 
 ZERO, ONE = Const(0.0), Const(1.0)
 
-SLACK = 1e-12
-"""What counts as zero, as a share of the largest terms of an effort, flow or displacement."""
 
-IMPULSE_SLACK = 1e-14
-"""What counts as no impulse, as a share of its largest terms: no more than rounding, for it is divided by the
-window."""
+class Blow(IntEnum):
+    """Stages of a blow on a stop within one instant: none; stopped, to see the impulse; sent back; over."""
 
-QUIET, TRIED, REBOUNDING, HIT = 0, 1, 2, 3
-"""Stages of a blow on a stop within one instant: none; stopped, to see the impulse; sent back; over."""
+    QUIET = 0
+    TRIED = 1
+    REBOUNDING = 2
+    HIT = 3
 
 
 @dataclass(frozen=True)
@@ -258,13 +258,13 @@ class StopRule(Rule):
     def outcome(self, look: Look, changes: Expr) -> Outcome:
         """Stop it, see the impulse, send it back if that would be seen, and let go."""
         _, _, restitution = look.terms
-        tried, rebounding = (Op("eq", (look.stage, Const(s))) for s in (TRIED, REBOUNDING))
+        tried, rebounding = (Op("eq", (look.stage, Const(s))) for s in (Blow.TRIED, Blow.REBOUNDING))
         lasting = 2 * restitution * look.effort_impulse > look.effort * look.window
-        hits = Op("and", (Op("and", (changes, look.on)), Op("eq", (look.stage, Const(QUIET)))))
+        hits = Op("and", (Op("and", (changes, look.on)), Op("eq", (look.stage, Const(Blow.QUIET)))))
         stage = select(
             tried,
-            select(lasting, Const(REBOUNDING), Const(HIT)),
-            select(rebounding, Const(HIT), select(hits, Const(TRIED), look.stage)),
+            select(lasting, Const(Blow.REBOUNDING), Const(Blow.HIT)),
+            select(rebounding, Const(Blow.HIT), select(hits, Const(Blow.TRIED), look.stage)),
         )
         plain = select(changes, self.following(look), look.mode)
         sent_back = Op("and", (tried, lasting))

@@ -12,10 +12,30 @@ from __future__ import annotations
 CANCELLED_DERIVATIVE = 1e-12
 """A derivative this small, relative to the terms it is summed from, is rounding."""
 
+# ---------------------------------------------------------------- matrices
+
+DENSE_POLES = 4000
+"""States up to which poles are computed, by a dense eigenvalue problem."""
+
+FACTORED_ROWS = 64
+"""Rows of a matrix from which its factors may be worth while."""
+
+PIVOT_THRESHOLD = 1e-3
+"""Part of the largest entry of a column that is enough for its pivot to be taken from the diagonal."""
+
+# ---------------------------------------------------------------- switching
+
+SLACK = 1e-12
+"""What counts as zero, as a share of the largest terms of an effort, flow or displacement."""
+
+IMPULSE_SLACK = 1e-14
+"""What counts as no impulse, as a share of its largest terms: no more than rounding, for it is divided by the
+window."""
+
 # ---------------------------------------------------------------- steady states
 
 NULL_RANK = 1e-11
-"""Singular values, against the largest and after scaling, that count as zero."""
+"""Singular values, against the largest or the largest entry of what was scaled, that count as zero."""
 
 DENSE_REST = 300
 """States from which a sparse solve is tried first."""
@@ -191,6 +211,12 @@ numbers were searched for, to 2e-8 a step, up or down as the machine rounds."""
 
 GROWTH_ROUNDING = 1e-9
 """Growth per step that is taken for rounding."""
+
+DENSE_SLOPES = 600
+"""Columns of slopes, or rows that are wanted, up to which they are solved densely."""
+
+MANY_COLUMNS = 100
+"""Columns of slopes from which it pays to look first which matter: of a reference's hundred states, none."""
 
 DENSE_RESPONSE = 250
 """States and channels up to which responses are solved for densely, all points at once."""

@@ -18,12 +18,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.engine.ir import (
-    HIT,
     IMPULSE_SLACK,
-    QUIET,
-    REBOUNDING,
     SLACK,
     Assign,
+    Blow,
     Const,
     Expr,
     Look,
@@ -190,12 +188,12 @@ class _Passes:
             wanted.append(self.named(outcome.mode, f"{rule.path}.wanted{MARK}"))
             if rule.rebound is not None:
                 stage = look.stage
-                in_blow = Op("and", (stage > QUIET, stage < HIT))
+                in_blow = Op("and", (stage > Blow.QUIET, stage < Blow.HIT))
                 busy = in_blow if busy is ZERO else Op("or", (busy, in_blow))
-                here = Op("eq", (stage, Const(REBOUNDING)))
+                here = Op("eq", (stage, Const(Blow.REBOUNDING)))
                 rebounding = here if rebounding is ZERO else Op("or", (rebounding, here))
                 # A search looks at modes as they are: what is in a blow then counts as hit.
-                over = select(stage > QUIET, Const(HIT), Const(QUIET))
+                over = select(stage > Blow.QUIET, Const(Blow.HIT), Const(Blow.QUIET))
                 i = len(wanted) - 1
                 updates += [
                     (_target(self.stages[i]), select(searches, over, outcome.stage)),

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from bondloop.display import brief
 from bondloop.engine.data import Described
 from bondloop.engine.ir import (
-    LEAST,
+    FACTORED_ROWS,
     Assign,
     Const,
     ConstantMatrix,
@@ -117,7 +117,7 @@ class Inverse:
     @cached_property
     def factors(self) -> Factored | None:
         """The factors, where solving with them is less work than a product with the inverse."""
-        if len(self.left) < LEAST or not self.factor:
+        if len(self.left) < FACTORED_ROWS or not self.factor:
             return None
         found = Factored(self.left / self.factor)
         try:

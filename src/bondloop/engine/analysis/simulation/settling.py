@@ -10,11 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bondloop.engine.ir import (
-    HIT,
     IMPULSE_SLACK,
-    QUIET,
-    REBOUNDING,
     SLACK,
+    Blow,
     Const,
     Expr,
     Look,
@@ -421,15 +419,15 @@ class Settling:
                 self.learn(t, now)
             looks = self.looks(now, self.ports(t, now), values[self.contents :], stages, before)
             wrong = [float(m > 0) for m in self.rules.margins(self.window, looks)]
-            busy = any(QUIET < s < HIT for s in stages)
+            busy = any(Blow.QUIET < s < Blow.HIT for s in stages)
             if not any(wrong) and not busy:
                 return Settled(now, sorted(struck))
             if number >= self.most_passes // 2 and any(wrong):
                 wrong = [float(i == wrong.index(1.0)) for i in range(self.count)]
-            if REBOUNDING in stages:
+            if Blow.REBOUNDING in stages:
                 base, carried = list(now), [values[i] for i in self.carried]
             new, stages, before, rebounds = self.rules.outcomes(self.window, looks, wrong)
-            struck |= {i for i, s in enumerate(stages) if s > QUIET}
+            struck |= {i for i, s in enumerate(stages) if s > Blow.QUIET}
             for place, mode in zip(self.modes.places, new, strict=True):
                 now[place] = base[place] = mode
         found = self._search(t, x, base, carried)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import singular_loop
+from bondloop.engine.ir import singular_loop, tolerances
 from bondloop.engine.passes import nilpotent_solve, with_tears
 from bondloop.errors import SolveError
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
 
     from bondloop.engine.analysis.spectrum.delayed_step import Matrix
-
-
-SMALL = 600
-"""Columns, or rows that are wanted, up to which they are solved densely."""
 
 
 class SlopeRows:
@@ -112,10 +108,10 @@ class SlopeRows:
 
         n, g = len(self.names), self.columns
         full = self._matrix
-        if g <= SMALL:
+        if g <= tolerances.DENSE_SLOPES:
             return self._solved_densely(full, numbers, columns)
         place = {k: i for i, k in enumerate(dict.fromkeys(numbers))}
-        if len(place) <= SMALL:
+        if len(place) <= tolerances.DENSE_SLOPES:
             return self._solved_backwards(full, list(place))[[place[k] for k in numbers]]
         places = [(r, k + g if k >= 0 else -1 - k) for r, k in enumerate(numbers) if k is not None]
         choose = sparse.coo_array(

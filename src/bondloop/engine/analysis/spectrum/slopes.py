@@ -219,15 +219,6 @@ def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
 # which slopes there are depends on the point.
 
 
-OFTEN = 8
-"""Uses after which a form is written out: before, that costs more than it saves."""
-
-MANY = 4000
-"""Forms that are kept at most, of all ticks that a process has seen."""
-
-LARGEST = 150
-"""Operands up to which an expression is written out: Python's compiler takes long for long ones."""
-
 CURVED = (
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "atanh", "exp",
     "log", "sqrt", "cbrt", "pow",
@@ -263,9 +254,16 @@ _FORMS: dict[str, dict[tuple[bool, ...], int | tuple[Written, bool]]] = {}
 
 
 class Forms:
-    """The plans of a tick's expressions and loops, kept from one walk to the next."""
+    """The plans of a tick's expressions and loops, kept from one walk to the next.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    often
+        Uses after which a form is written out: before, that costs more than it saves.
+    """
+
+    def __init__(self, often: int = 8) -> None:
+        self._often = often
         self._plans: dict[int, Plan | None] = {}
         self._kept: list[Expr | Loop] = []
         self._variables: dict[int, list[Var]] = {}
@@ -302,7 +300,7 @@ class Forms:
         moving = tuple([v in columns for v in leaves])
         function = functions.get(moving, 0)
         if isinstance(function, int):
-            functions[moving] = function + 1 if function < OFTEN else written(expr, moving)
+            functions[moving] = function + 1 if function < self._often else written(expr, moving)
             return None
         return function[0](values, columns, bent, leaves, numbers), function[1]
 
@@ -319,14 +317,24 @@ def forms_of(tick: Tick) -> Forms:
     return _OF_TICKS[key]
 
 
-def planned(expr: Op) -> Plan | None:
-    """Return the plan of an expression; None where it is not smooth."""
+def planned(expr: Op, largest: int = 150, most: int = 4000) -> Plan | None:
+    """Return the plan of an expression; None where it is not smooth.
+
+    Parameters
+    ----------
+    expr
+        The expression.
+    largest
+        Operands up to which it is written out: Python's compiler takes long for long ones.
+    most
+        Forms that are kept, of all ticks that a process has seen.
+    """
     leaves: dict[Var, int] = {}
     numbers: list[float] = []
     form = _form(expr, leaves, numbers)
-    if form is None or len(leaves) + len(numbers) > LARGEST:
+    if form is None or len(leaves) + len(numbers) > largest:
         return None
-    if form not in _FORMS and len(_FORMS) >= MANY:
+    if form not in _FORMS and len(_FORMS) >= most:
         _FORMS.clear()
     return Plan(_FORMS.setdefault(form, {}), expr, tuple(leaves), tuple(numbers))
 

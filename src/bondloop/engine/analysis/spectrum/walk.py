@@ -32,6 +32,7 @@ from bondloop.engine.ir import (
     evaluate,
     newton,
     shortened,
+    tolerances,
     unsolved,
 )
 from bondloop.errors import SolveError
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.engine.analysis.spectrum.delayed_step import Matrix
-
-
-WIDE = 100
-"""Columns from which it pays to look first which of them matter: of a hundred states of a reference, none."""
 
 
 @dataclass(frozen=True)
@@ -379,7 +376,7 @@ class Walk:
         roots
             Numbers of what matters in the end; columns on which none of these ever depends are left at zero.
         """
-        if roots is None or self._rows.columns < WIDE:
+        if roots is None or self._rows.columns < tolerances.MANY_COLUMNS:
             return self._rows.solved(numbers)
         onward = {self.start[v]: later for v, later in zip(self.states, self.after, strict=True)}
         onward |= {
