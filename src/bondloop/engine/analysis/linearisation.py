@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.analysis.simulation.settling import Settling, constant, mode_at
+from bondloop.engine.analysis.simulation.inputs import Inputs
+from bondloop.engine.analysis.simulation.settling import Settling, by_part, mode_at
 from bondloop.engine.ir import Const, Expr, StopRule, Var, substitute, tolerances, variables
 from bondloop.engine.passes import folded, linearised, needed, numeric
 from bondloop.errors import InputError, SolveError, unknown_name
@@ -81,9 +81,8 @@ def _linearised_mode(
     modes: Mapping[str, int | str] | None,
 ) -> StateSpace:
     """Return a system that switches linearised at a point, in the mode that holds there or in another."""
-    signals = [partial(constant, value) for value in inputs]
-    still = [partial(constant, 0.0) for _ in system.input_rates]
-    run = Settling(system, signals, still, list(parameters.values()), tolerances.INSTANT_SECONDS)
+    constant = Inputs.constant(system, inputs)
+    run = Settling(system, constant, list(parameters.values()), tolerances.INSTANT_SECONDS)
     if modes is None:
         x = mode_at(run, states)
         key = run.modes.of(x)
@@ -138,13 +137,10 @@ def _numbers(system: SystemData, rules: Sequence[Rule], modes: Mapping[str, int 
             known = ", ".join(f"'{word}'" for word in rule.words.values())
             raise InputError(f"{rule.path}: expected a mode, {known}; found {mode!r}")
         numbers.append(float(number))
-    first = 0
-    for part in system.switching:
-        own = numbers[first : first + len(part.rules)]
+    for part, own in by_part(system, numbers):
         reason = part.refused.get(tuple(int(n != 0) for n in own))
         if reason is not None:
             raise InputError(f"{system.name}: no causality with {part.told(own)}: {reason}")
-        first += len(part.rules)
     return tuple(numbers)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from bondloop.engine.analysis.linearisation import local_space, mode_words, system_in_mode
 from bondloop.engine.analysis.rest import equilibrated, left_null, null, rest_of, state_units
 from bondloop.engine.analysis.simulation.inputs import Inputs
-from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, constant, mode_at
+from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, mode_at
 from bondloop.engine.analysis.simulation.switching_simulation import simulate_switching
 from bondloop.engine.ir import SingularError, evaluator, factorised, tolerances, variables
 from bondloop.engine.passes import linearised, switching_rules, with_sizes
@@ -276,9 +275,7 @@ class SwitchingRest:
         start: NDArray[np.float64],
     ) -> None:
         self.system, self.inputs, self.given, self.start = system, inputs, values, start
-        u = system.operating_inputs(inputs).tolist()
-        self._signals = [partial(constant, x) for x in u]
-        self._rates = [partial(constant, 0.0) for _ in system.input_rates]
+        self._u = system.operating_inputs(inputs).tolist()
         self._parameters = list(system.values(values).values())
         self._modes: dict[Key, tuple[SystemData, list[int]]] = {}
         self._read = {
@@ -291,7 +288,7 @@ class SwitchingRest:
 
     def found(self) -> NDArray[np.float64]:
         """Return where the motion from the start comes to rest, with the modes that hold there."""
-        run = Settling(self.system, self._signals, self._rates, self._parameters, 1e-8)
+        run = Settling(self.system, Inputs.constant(self.system, self._u), self._parameters, 1e-8)
         check_gaps(run, self.start.tolist())
         x = np.array(mode_at(run, self.start.tolist()))
         seconds, span, horizon = 0.0, 0.0, 0.0
@@ -456,9 +453,8 @@ class SwitchingRest:
             "evaluations": tolerances.SWITCHING_EVALUATIONS,
         }
         motion = simulate_switching(
-            self.system, self._signals, self._rates, self._parameters, x,
+            self.system, Inputs.constant(self.system, self._u, (0.0, span)), self._parameters, x,
             np.linspace(0.0, span, tolerances.SWITCHING_INSTANTS), options,
-            Inputs({}, self._signals, self._rates, (0.0, span)),
         )  # fmt: skip
         self.scale = np.maximum(self.scale, np.abs(motion.states).max(axis=0))
         return motion.states[-1], motion.events

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -35,34 +35,62 @@ class Sampled(Protocol):
 
 
 class Inputs:
-    """What is known of inputs before a simulation.
+    """Inputs of a system as functions of time, and what is known of them before a simulation.
 
     Parameters
     ----------
     given
         Inputs by name, as `simulate` takes them.
-    signals, rate_signals
+    signals, rates
         Inputs, and rates of inputs, as functions of time.
     span
         Start and end.
 
     >>> triangle = ([0.0, 1.0, 3.0], [0.0, -5.0, 0.0])
-    >>> Inputs({"F": triangle}, [lambda t: -5 * t if t < 1 else 2.5 * t - 7.5], [], (0.0, 3.0)).extremes
-    [1.0]
+    >>> inputs = Inputs({"F": triangle}, [lambda t: -5 * t if t < 1 else 2.5 * t - 7.5], [], (0.0, 3.0))
+    >>> inputs(0.5), inputs.extremes
+    (([-2.5], []), [1.0])
     """
 
     def __init__(
         self,
         given: Mapping[str, InputValue],
         signals: Sequence[Callable[[float], float]],
-        rate_signals: Sequence[Callable[[float], float]],
-        span: tuple[float, float],
+        rates: Sequence[Callable[[float], float]],
+        span: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.steady = not any(callable(v) or isinstance(v, tuple) for v in given.values())
         self.jumps = max(map(abs, span)) if any(map(callable, given.values())) else 0.0
         """The latest time at which an input may jump; zero where none does."""
         self.span = span
-        self._given, self._signals = given, [*signals, *rate_signals]
+        self.signals, self.rates, self._given = signals, rates, given
+
+    @classmethod
+    def of(cls, system: SystemData, given: Mapping[str, InputValue], span: tuple[float, float]) -> Inputs:
+        """Return those of a system; what is not given is zero."""
+        signals = [as_signal(given.get(name, 0.0), name) for name in system.inputs]
+        rates = [rate_signal(given, u.name, v.name) for u, v in system.input_rates.items()]
+        return cls(given, signals, rates, span)
+
+    @classmethod
+    def constant(
+        cls, system: SystemData, values: Iterable[float], span: tuple[float, float] = (0.0, 0.0)
+    ) -> Inputs:
+        """Return those of a system that keep their values."""
+        signals = [partial(_constant, value) for value in values]
+        return cls({}, signals, [partial(_constant, 0.0) for _ in system.input_rates], span)
+
+    def __call__(self, t: float) -> tuple[list[float], list[float]]:
+        """Return inputs, and rates of inputs, at a time."""
+        return [s(t) for s in self.signals], [s(t) for s in self.rates]
+
+    def sampled(self, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return inputs, and rates of inputs, at some times: a row for each."""
+        u, r = (
+            np.array([[s(t) for s in group] for t in times]).reshape(len(times), len(group))
+            for group in (self.signals, self.rates)
+        )
+        return u, r
 
     def value(self, name: str) -> InputValue:
         """Return an input as `simulate` takes it: a number, a function of time or a pair of rows."""
@@ -77,8 +105,12 @@ class Inputs:
         times = [np.linspace(start, end, tolerances.INPUT_INSTANTS + 1)]
         times += [np.asarray(v[0], dtype=float) for v in self._given.values() if isinstance(v, tuple)]
         instants = np.unique(np.clip(np.concatenate(times), start, end))
-        sizes = np.abs([[s(t) for t in instants.tolist()] for s in self._signals])
+        sizes = np.abs([[s(t) for t in instants.tolist()] for s in (*self.signals, *self.rates)])
         return sorted({float(instants[k]) for k in np.nanargmax(np.nan_to_num(sizes), axis=1)})
+
+
+def _constant(value: float, _: float) -> float:
+    return value
 
 
 def with_rates(

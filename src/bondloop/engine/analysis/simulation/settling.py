@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from bondloop.engine.analysis.simulation.inputs import Inputs
 from bondloop.engine.ir import (
     IMPULSE_SLACK,
     SLACK,
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.engine.ir import SystemData
+    from bondloop.engine.ir import Switching, SystemData
 
 # A system that switches as functions of numbers: its equations in one mode, its jumps, its rules.
 
+
+T = TypeVar("T")
 
 Key = tuple[float, ...]
 
@@ -117,6 +120,14 @@ class ModeFunctions:
         return known
 
 
+def by_part(system: SystemData, values: Sequence[T]) -> Iterator[tuple[Switching, Sequence[T]]]:
+    """Yield each part of a system that switches, with what belongs to its rules."""
+    first = 0
+    for part in system.switching:
+        yield part, values[first : first + len(part.rules)]
+        first += len(part.rules)
+
+
 class RuleFunctions:
     """The rules as functions of numbers: margins, and what follows from a pass."""
 
@@ -145,18 +156,11 @@ class RuleFunctions:
         self._edges = evaluator([], arguments, edges)
         self._outcomes = evaluator([], [*arguments, changes], results)
         self._permitted = []
-        first = 0
-        for number, part in enumerate(system.switching):
+        for number, (part, own) in enumerate(by_part(system, changes)):
             modes = [Var(f"{r.path}.wanted") for r in part.rules]
-            own = changes[first : first + len(part.rules)]
             steps, permitted = part.permitted(modes, own, f"switching{number}")
             self._permitted.append(evaluator(steps, [modes, own], permitted))
-            first += len(part.rules)
-        self.slices = []
-        first = 0
-        for part in system.switching:
-            self.slices.append(slice(first, first + len(part.rules)))
-            first += len(part.rules)
+        self.slices = [slice(p[0], p[-1] + 1) for _, p in by_part(system, range(len(self.rules)))]
 
     def margins(self, window: float, looks: list[list[float]]) -> list[float]:
         """Return how wrong each mode is."""
@@ -178,11 +182,6 @@ class RuleFunctions:
 
 
 # Which mode holds at a point of a system that switches, where nothing has moved yet.
-
-
-def constant(value: float, _: float) -> float:
-    """Return a value, whatever the time."""
-    return value
 
 
 def mode_at(run: Settling, x: list[float], t: float = 0.0) -> list[float]:
@@ -250,9 +249,8 @@ def starting_states(system: SystemData) -> dict[Var, float]:
     states = {v: system.initial_by_var.get(v, 0.0) for v in system.state_vars}
     if not system.switching:
         return states
-    signals = [partial(constant, value) for value in system.operating_inputs().tolist()]
-    still = [partial(constant, 0.0) for _ in system.input_rates]
-    run = Settling(system, signals, still, list(system.values().values()), 1e-8)
+    inputs = Inputs.constant(system, system.operating_inputs().tolist())
+    run = Settling(system, inputs, list(system.values().values()), 1e-8)
     try:
         check_gaps(run, list(states.values()))
         settled = mode_at(run, list(states.values()))
@@ -280,8 +278,8 @@ class Settling:
     ----------
     system
         What switches.
-    signals, rate_signals
-        Its inputs, and rates of inputs, as functions of time.
+    inputs
+        Its inputs as functions of time.
     parameters
         Values of all its parameters.
     window
@@ -291,13 +289,11 @@ class Settling:
     def __init__(
         self,
         system: SystemData,
-        signals: Sequence[Callable[[float], float]],
-        rate_signals: Sequence[Callable[[float], float]],
+        inputs: Inputs,
         parameters: list[float],
         window: float,
     ) -> None:
-        self.system, self.parameters, self.window = system, parameters, window
-        self.signals, self.rate_signals = signals, rate_signals
+        self.system, self.inputs, self.parameters, self.window = system, inputs, parameters, window
         self.failure: SolveError | None = None  # the last one of a step that was tried
         self.evaluations_left: float = math.inf
         self.modes, self.rules = ModeFunctions(system), RuleFunctions(system)
@@ -311,10 +307,6 @@ class Settling:
         # Only passes by the rules send a stop's flow back: where there are stops, more of them.
         stops = bool(self.modes.rebounds)
         self.most_passes = 16 + 4 * (min(2**self.count, 256) if stops else self.count)
-
-    def inputs(self, t: float) -> tuple[list[float], list[float]]:
-        """Return inputs and rates of inputs at a time."""
-        return [s(t) for s in self.signals], [s(t) for s in self.rate_signals]
 
     def rates(self, modes: Key) -> Callable[[float, NDArray[np.float64]], list[float]]:
         """Return the rates of the states in some modes, for a solver."""
@@ -480,13 +472,8 @@ class Settling:
 
     def exists(self, modes: Sequence[float]) -> bool:
         """Whether modes have a causality."""
-        first = 0
-        for part in self.system.switching:
-            own = modes[first : first + len(part.rules)]
-            if tuple(int(m != 0) for m in own) in part.refused:
-                return False
-            first += len(part.rules)
-        return True
+        parts = by_part(self.system, modes)
+        return not any(tuple(int(m != 0) for m in own) in part.refused for part, own in parts)
 
     def _combinations(self, old: Key) -> list[Key]:
         """Return the combinations of modes that have a causality, those first that change least."""
@@ -503,13 +490,10 @@ class Settling:
         return sorted(several, key=lambda modes: sum(a != b for a, b in zip(modes, old, strict=True)))
 
     def _unsettled(self, t: float, x: list[float]) -> str:
-        modes = self.modes.of(x)
-        words, reasons, first = [], [], 0
-        for part in self.system.switching:
-            own = modes[first : first + len(part.rules)]
+        words, reasons = [], []
+        for part, own in by_part(self.system, self.modes.of(x)):
             words.append(part.told(own))
             reasons += [f"{part.told(bits)}: {why}" for bits, why in list(part.refused.items())[:1]]
-            first += len(part.rules)
         why = f"; a mode that has no causality is {reasons[0]}" if reasons else ""
         return (
             f"{self.system.name}: no consistent mode was found at t = {t:.9g} s "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.engine.analysis.simulation.inputs import Inputs, as_signal, rate_signal, with_rates
+from bondloop.engine.analysis.simulation.inputs import Inputs, with_rates
 from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Trajectory
 from bondloop.engine.data import instant, number
@@ -79,15 +79,14 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     for key in given:
         if key not in names:
             raise InputError(unknown_name("input", key, names, where=system.name))
-    signals = [as_signal(given.get(name, 0.0), name) for name in system.inputs]
-    rate_signals = [rate_signal(given, u.name, v.name) for u, v in system.input_rates.items()]
+    inputs_at = Inputs.of(system, given, (float(start), float(end)))
     parameters = list(system.values(values).values())
     f = system.rates
     failure: list[SolveError] = []
     memory: Memory = {}  # loops start from their last solution, and from zero again in every simulation
 
     def rates(t: float, x: NDArray[np.float64], memory: Memory | None = memory) -> list[float]:
-        u, r = [s(t) for s in signals], [s(t) for s in rate_signals]
+        u, r = inputs_at(t)
         try:
             return f(x.tolist(), u, r, parameters, memory=memory)
         except SolveError as error:
@@ -100,22 +99,21 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
 
     instants = _instants(times, start, end)
     x0 = system.initial(initial)
-    inputs_at = Inputs(given, signals, rate_signals, (float(start), float(end)))
     options = {"method": method, "rtol": rtol, "atol": atol, "max_step": instant(max_step, "max_step")}
     if system.switching:
         from bondloop.engine.analysis.simulation.switching_simulation import simulate_switching
 
-        return simulate_switching(system, signals, rate_signals, parameters, x0, instants, options, inputs_at)
+        return simulate_switching(system, inputs_at, parameters, x0, instants, options)
     if not len(x0):
         states = np.zeros((len(instants), 0))
     else:
 
         def local(t: float, x: NDArray[np.float64]) -> sparse.csr_array[np.float64]:
-            return slopes(system, x.tolist(), [s(t) for s in signals], values)
+            return slopes(system, x.tolist(), inputs_at(t)[0], values)
 
         stepping = _stepping(system, rates, local, x0, options, inputs_at)
         failure.clear()
-        crossings = _crossings(system, signals, rate_signals, parameters)
+        crossings = _crossings(system, inputs_at, parameters)
         states, passed, message = _followed(stepping, inputs_at.span[0], instants, crossings)
         divisors = system.annotations.divisors
         for divisor, moments in zip(divisors, passed, strict=True):
@@ -133,9 +131,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
             raise SolveError(
                 f"the simulation of {system.name} gave numbers that are not finite; check its inputs"
             )
-    u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
-    r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
-    return Trajectory(system, instants, states, u, r, parameters)
+    return Trajectory(system, instants, states, *inputs_at.sampled(instants), parameters)
 
 
 def _stepping(
@@ -219,10 +215,7 @@ def _instants(times: ArrayLike | None, start: float, end: float) -> NDArray[np.f
 
 
 def _crossings(
-    system: SystemData,
-    signals: list[Callable[[float], float]],
-    rate_signals: list[Callable[[float], float]],
-    parameters: list[float],
+    system: SystemData, inputs_at: Inputs, parameters: list[float]
 ) -> list[Callable[[float, NDArray[np.float64]], float]]:
     """Return functions of time and states that are zero where something that is divided by is."""
 
@@ -231,7 +224,7 @@ def _crossings(
 
         def value(t: float, x: NDArray[np.float64]) -> float:
             try:
-                return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)[0]
+                return f(x.tolist(), *inputs_at(t), parameters)[0]
             except SolveError:
                 return np.nan
 

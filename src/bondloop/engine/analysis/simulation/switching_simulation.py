@@ -39,16 +39,14 @@ class CommandTimes:
     Parameters
     ----------
     run
-        Tells rules and signals.
-    inputs_at
-        Start and end, and what the inputs are.
+        Tells rules and inputs.
     longest
         Step that the caller asks for, in s; infinite where that is not said.
     """
 
-    def __init__(self, run: Settling, inputs_at: Inputs, longest: float) -> None:
-        self._run, self._inputs_at = run, inputs_at
-        start, end = inputs_at.span
+    def __init__(self, run: Settling, longest: float) -> None:
+        self._run = run
+        start, end = run.inputs.span
         self.rules: list[int] = []
         """Places of the rules that time alone decides."""
         self._ahead: list[_Changes] = []
@@ -57,7 +55,7 @@ class CommandTimes:
             if names is None:
                 continue
             self.rules.append(place)
-            varying = {n: v for n in names if callable(v := inputs_at.value(n)) or isinstance(v, tuple)}
+            varying = {n: v for n in names if callable(v := run.inputs.value(n)) or isinstance(v, tuple)}
             if varying:
                 command = _Command(run, rule.terms, varying)
                 fewest = (
@@ -105,7 +103,8 @@ class _Command:
         self._run, self._varying = run, varying
         self._places = [system.inputs.index(name) for name in varying]
         self._constant = [
-            0.0 if name in varying else s(0.0) for name, s in zip(system.inputs, run.signals, strict=True)
+            0.0 if name in varying else s(0.0)
+            for name, s in zip(system.inputs, run.inputs.signals, strict=True)
         ]
         arguments: list[Sequence[Var]] = [system.input_vars, tuple(system.parameters_by_var)]
         self._f = evaluator(scheduled(system, terms), arguments, [terms[0] - terms[1]])
@@ -119,7 +118,7 @@ class _Command:
 
     def sign(self, t: float) -> float:
         """Return 1 above the threshold, -1 below, 0 on it."""
-        return float(self._signs([self._run.signals[i](t)] for i in self._places)[0])
+        return float(self._signs([self._run.inputs.signals[i](t)] for i in self._places)[0])
 
     def signs(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the signs at many times."""
@@ -132,7 +131,7 @@ class _Command:
             return [float(y) for y in np.interp(times, *value)]
         if isinstance(value, Sampled):
             return [float(y) for y in value(times)]
-        signal = self._run.signals[place]
+        signal = self._run.inputs.signals[place]
         return [signal(t) for t in times.tolist()]
 
     def _signs(self, columns: Iterable[Sequence[float]]) -> NDArray[np.float64]:
@@ -438,13 +437,11 @@ def _located(margin: Callable[[float], float], low: float, high: float, least: f
 
 def simulate_switching(
     system: SystemData,
-    signals: Sequence[Callable[[float], float]],
-    rate_signals: Sequence[Callable[[float], float]],
+    inputs: Inputs,
     parameters: list[float],
     x0: NDArray[np.float64],
     instants: NDArray[np.float64],
     options: Mapping[str, Any],
-    inputs_at: Inputs,
 ) -> SwitchingTrajectory:
     """Integrate a system that switches; see :func:`bondloop.engine.analysis.simulation.simulation.simulate`.
 
@@ -452,8 +449,8 @@ def simulate_switching(
     ----------
     system
         What to integrate.
-    signals, rate_signals
-        Inputs, and rates of inputs, as functions of time.
+    inputs
+        As functions of time.
     parameters
         Values of all parameters.
     x0
@@ -463,15 +460,13 @@ def simulate_switching(
     options
         ``method``, ``rtol``, ``atol`` and ``max_step``; ``evaluations``, the most that the rates may be
         computed.
-    inputs_at
-        Start and end, when the inputs are largest, and whether they are constant.
     """
-    start, end = inputs_at.span
+    start, end = inputs.span
     window = tolerances.EVENT_WINDOW * (end - start)
-    run = Settling(system, signals, rate_signals, parameters, window)
+    run = Settling(system, inputs, parameters, window)
     run.evaluations_left = options.get("evaluations", np.inf)
-    stepping = _Stepping(run, options, inputs_at)
-    commands = CommandTimes(run, inputs_at, options["max_step"])
+    stepping = _Stepping(run, options)
+    commands = CommandTimes(run, options["max_step"])
     search = EventSearch(run, [i for i in range(run.count) if i not in commands.rules])
     events: list[Event] = []
     states = np.zeros((len(instants), len(x0)))
@@ -528,11 +523,8 @@ def _reported(
         raise SolveError(
             f"the simulation of {run.system.name} gave numbers that are not finite; check its inputs"
         )
-    u, r = (
-        np.array([[s(time) for s in group] for time in instants]).reshape(len(instants), len(group))
-        for group in (run.signals, run.rate_signals)
-    )
-    trajectory = SwitchingTrajectory(run.system, instants, states, u, r, run.parameters)
+    sampled = run.inputs.sampled(instants)
+    trajectory = SwitchingTrajectory(run.system, instants, states, *sampled, run.parameters)
     trajectory.events, trajectory._modes = tuple(events), run.modes
     return trajectory
 
@@ -540,18 +532,18 @@ def _reported(
 class _Stepping(Stepping):
     """Steps in one mode after another; what is known of a mode is kept."""
 
-    def __init__(self, run: Settling, options: Mapping[str, Any], inputs_at: Inputs) -> None:
-        start, end = inputs_at.span
+    def __init__(self, run: Settling, options: Mapping[str, Any]) -> None:
+        start, end = run.inputs.span
         max_step = options["max_step"]
         if not np.isfinite(max_step):
             max_step = (end - start) / (
-                tolerances.CONSTANT_INPUT_STEPS if inputs_at.steady else tolerances.INPUT_STEPS
+                tolerances.CONSTANT_INPUT_STEPS if run.inputs.steady else tolerances.INPUT_STEPS
             )
         atol = options["atol"]
         if atol is None:
             atol = StateSizes(len(run.system.states), end - start)
         super().__init__(end, options["method"], options["rtol"], atol, max_step)
-        self.run, self.inputs_at = run, inputs_at
+        self.run = run
         names = [v.name for v in run.system.parameters_by_var]
         self._values = dict(zip(names, run.parameters, strict=True))
         self._known: dict[Key, Coupling] = {}
@@ -586,7 +578,7 @@ class _Stepping(Stepping):
             except SolveError:
                 return [np.nan] * len(states)
 
-        first_sizes(sizes, rates, slopes, (t, x), self.inputs_at)
+        first_sizes(sizes, rates, slopes, (t, x), run.inputs)
         self._known[modes] = sizes.coupling
 
 

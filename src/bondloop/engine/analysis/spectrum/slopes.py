@@ -198,12 +198,12 @@ class Slopes:
 
 def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
     """Slopes of a curved function by the chain rule and the rules of `engine.ir.causal_order`, at numbers."""
-    variables, slopes = derivatives(name, len(operands))
-    values = {v: value for v, (value, _, _) in zip(variables, operands, strict=True)}
+    values = [value for value, _, _ in operands]
     result: Pairs = []
-    for v, (_, pairs, _) in zip(variables, operands, strict=True):
-        if pairs and v in slopes:
-            slope = evaluate(slopes[v], values)
+    for i, (_, pairs, _) in enumerate(operands):
+        partial = _partial(name, len(operands), i) if pairs else None
+        if partial is not None:
+            slope = partial(*values)
             result += [(j, slope * s) for j, s in pairs]
     return result
 
@@ -456,16 +456,10 @@ class _Writer:
 
 
 @cache
-def derivatives(name: str, count: int) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
-    """Return operands of a function, and its partial derivatives as expressions of them."""
-    operands = tuple(Var(f"operand[{i}]") for i in range(count))
-    return operands, partials(Op(name, operands))
-
-
-@cache
 def _partial(name: str, count: int, place: int) -> Callable[..., float] | None:
     """Return a partial derivative of a function, as a function of all its operands; None where it is zero."""
-    operands, slopes = derivatives(name, count)
+    operands = tuple(Var(f"operand[{i}]") for i in range(count))
+    slopes = partials(Op(name, operands))
     if operands[place] not in slopes:
         return None
     names = {v: f"x{i}" for i, v in enumerate(operands)}
