@@ -11,10 +11,8 @@ from bondloop.engine.ir.causal_order import schedule as schedule
 from bondloop.engine.ir.causal_order import sizes as sizes
 from bondloop.engine.ir.causal_order import tangent as tangent
 from bondloop.engine.ir.causal_order import tear as tear
-from bondloop.engine.ir.evaluation import LARGEST_POWER as LARGEST_POWER
 from bondloop.engine.ir.evaluation import Memory as Memory
 from bondloop.engine.ir.evaluation import PythonText as PythonText
-from bondloop.engine.ir.evaluation import Text as Text
 from bondloop.engine.ir.evaluation import evaluator as evaluator
 from bondloop.engine.ir.evaluation import linear_lines as linear_lines
 from bondloop.engine.ir.evaluation import loop_functions as loop_functions
@@ -23,6 +21,7 @@ from bondloop.engine.ir.evaluation import total as total
 from bondloop.engine.ir.evaluation import unsolved as unsolved
 from bondloop.engine.ir.expr import COMPARISONS as COMPARISONS
 from bondloop.engine.ir.expr import FUNCTIONS as FUNCTIONS
+from bondloop.engine.ir.expr import LARGEST_POWER as LARGEST_POWER
 from bondloop.engine.ir.expr import LOGIC as LOGIC
 from bondloop.engine.ir.expr import Binding as Binding
 from bondloop.engine.ir.expr import Call as Call
@@ -30,6 +29,7 @@ from bondloop.engine.ir.expr import Const as Const
 from bondloop.engine.ir.expr import Expr as Expr
 from bondloop.engine.ir.expr import Number as Number
 from bondloop.engine.ir.expr import Op as Op
+from bondloop.engine.ir.expr import Text as Text
 from bondloop.engine.ir.expr import Var as Var
 from bondloop.engine.ir.expr import apply as apply
 from bondloop.engine.ir.expr import as_expr as as_expr

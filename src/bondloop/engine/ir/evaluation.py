@@ -1,174 +1,33 @@
-"""Expressions as source code, and a scheduled program as a Python function: its reference reading."""
+"""A scheduled program as a Python function: the reference reading of the list of assignments."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 
 from bondloop.engine.ir.causal_order import curves, implicit, matrix, residuals, sizes
 from bondloop.engine.ir.expr import (
-    COMPARISONS,
     FUNCTIONS,
-    LOGIC,
     Binding,
     Call,
-    Const,
     Expr,
     Op,
+    Text,
     Var,
     evaluate,
 )
 from bondloop.engine.ir.matrices import SingularError, gathered, solve_small
 from bondloop.engine.ir.newton_iteration import LoopFunctions, Solution, newton, worst
 from bondloop.engine.ir.statement import Assign, Loop, Statement
-from bondloop.errors import CompileError, ModelError, SolveError
-
-# Expressions as source code, with the same arithmetic in the same order in every language.
-#
-# In ticks, C and Python write sums from left to right, powers with a small whole exponent as repeated
-# products ``((x*x)*x)*...``, and choose lazily; what they compute is therefore the same to the last bit, as
-# far as their mathematical libraries are.
-
-
-LARGEST_POWER = 8
-"""Largest whole exponent that is written as a product in a tick."""
-
-_SUM, _SIGN, _PRODUCT, _ATOM = Binding
+from bondloop.errors import SolveError
 
 
 def total(terms: Sequence[float]) -> float:
     """Return a sum from left to right, as it is written out: Python's own ``sum`` rounds otherwise."""
     return reduce(operator.add, terms)
-
-
-@dataclass
-class Text:
-    """A writer of expressions in one language.
-
-    Attributes
-    ----------
-    name
-        The text of a variable.
-    used
-        Names of the helper functions that the text calls.
-    largest_power
-        Largest whole exponent that is written as a product.
-    """
-
-    name: Callable[[Var], str]
-    used: set[str] = field(default_factory=set)
-    largest_power: int = LARGEST_POWER
-
-    def __call__(self, expr: Expr) -> str:
-        """Return an expression as text."""
-        return self._write(expr)[0]
-
-    def _write(self, expr: Expr) -> tuple[str, Binding]:  # noqa: PLR0911 - one case per operation
-        if isinstance(expr, Var):
-            return self.name(expr), _ATOM
-        if isinstance(expr, Const):
-            text = self.number(expr.value)
-            return text, _SIGN if text.startswith("-") else _ATOM
-        assert isinstance(expr, Op)
-        if expr.name == "row":
-            return self._write(expr.written_out())
-        if expr.name == "add":
-            return self._sum(expr)
-        if expr.name == "neg":
-            return f"-{self._at_least(_PRODUCT, expr.args[0])}", _SIGN
-        if expr.name == "mul":
-            return (
-                f"{self._at_least(_PRODUCT, expr.args[0])}*{self._at_least(_ATOM, expr.args[1])}",
-                _PRODUCT,
-            )
-        if expr.name == "div":
-            return self._quotient(expr)
-        if expr.name == "pow":
-            return self._power(expr)
-        if expr.name == "select":
-            return self._select(expr), _ATOM
-        if expr.name in COMPARISONS or expr.name in LOGIC:
-            return self._truth_value(self.condition(expr)), _ATOM
-        if expr.name in FUNCTIONS:
-            return self._call(expr.name, *expr.args), _ATOM
-        return self._outside(expr), _ATOM
-
-    def _outside(self, op: Op) -> str:
-        if isinstance(op, Call):
-            raise CompileError(
-                f"{op.function.__qualname__} is a Python function: it can be rehearsed in Python, but not "
-                "written as code; write it with operators and bondloop.math, as a bondloop.control.ControlLaw"
-            )
-        raise ModelError(
-            f"'{op.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
-        )
-
-    def _at_least(self, level: Binding, expr: Expr) -> str:
-        text, found = self._write(expr)
-        return text if found >= level else f"({text})"
-
-    def _sum(self, expr: Op) -> tuple[str, Binding]:
-        text = self._at_least(_SUM, expr.args[0])
-        for a in expr.args[1:]:
-            if isinstance(a, Op) and a.name == "neg":
-                text += f" - {self._at_least(_PRODUCT, a.args[0])}"
-            elif isinstance(a, Const) and a.value < 0:
-                text += f" - {self.number(-a.value)}"
-            else:
-                text += f" + {self._at_least(_SIGN, a)}"
-        return text, _SUM
-
-    def _quotient(self, expr: Op) -> tuple[str, Binding]:
-        return (
-            f"{self._at_least(_PRODUCT, expr.args[0])}/{self._at_least(_ATOM, expr.args[1])}",
-            _PRODUCT,
-        )
-
-    def _power(self, expr: Op) -> tuple[str, Binding]:
-        base, exponent = expr.args
-        if not (isinstance(exponent, Const) and exponent.value in range(2, self.largest_power + 1)):
-            return self._call("pow", *expr.args), _ATOM
-        n = int(exponent.value)
-        if isinstance(base, Var):
-            return f"({'*'.join([self.name(base)] * n)})", _ATOM
-        return self._call(f"power{n}", base), _ATOM
-
-    def _call(self, function: str, *args: Expr) -> str:
-        self.used.add(function)
-        return f"{self.function(function)}({', '.join(self(a) for a in args)})"
-
-    def condition(self, expr: Expr) -> str:
-        """Return the truth of an expression: not zero; NaN is true."""
-        if isinstance(expr, Op):
-            if expr.name in COMPARISONS:
-                a, b = (self(a) for a in expr.args)
-                return f"({a} {COMPARISONS[expr.name]} {b})"
-            if expr.name in LOGIC:
-                return self._logic(expr.name, [self.condition(a) for a in expr.args])
-        return f"({self(expr)} != 0.0)"
-
-    def _select(self, expr: Op) -> str:
-        test, yes, no = expr.args
-        return f"({self(yes)} if {self.condition(test)} else {self(no)})"
-
-    def _logic(self, name: str, args: list[str]) -> str:
-        return f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(args)})"
-
-    # What all languages write differently.
-
-    def number(self, value: float) -> str:
-        """Return a number, with all its digits."""
-        raise NotImplementedError
-
-    def function(self, name: str) -> str:
-        """Return the name under which a function is called."""
-        raise NotImplementedError
-
-    def _truth_value(self, condition: str) -> str:
-        raise NotImplementedError
 
 
 @dataclass
@@ -202,12 +61,12 @@ class PythonText(Text):
 
     def _quotient(self, expr: Op) -> tuple[str, Binding]:
         if self.careful:
-            return f"careful_div({self(expr.args[0])}, {self(expr.args[1])})", _ATOM
+            return f"careful_div({self(expr.args[0])}, {self(expr.args[1])})", Binding.ATOM
         return super()._quotient(expr)
 
     def _sum(self, expr: Op) -> tuple[str, Binding]:
         if len(expr.args) > self.long_sum:
-            return f"total(({', '.join(self(a) for a in expr.args)}))", _ATOM
+            return f"total(({', '.join(self(a) for a in expr.args)}))", Binding.ATOM
         return super()._sum(expr)
 
     def _truth_value(self, condition: str) -> str:

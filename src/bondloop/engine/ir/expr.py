@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from bondloop.engine.ir.philox import normal, uniform
-from bondloop.errors import ModelError, unknown_name
+from bondloop.errors import CompileError, ModelError, unknown_name
 
 if TYPE_CHECKING:
     from bondloop.engine.data import Range
@@ -130,7 +131,7 @@ class Expr:
         )
 
     def __str__(self) -> str:
-        return _shown(self)[0]
+        return _PlainText(lambda v: v.name)(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
@@ -489,64 +490,169 @@ class Binding(IntEnum):
     ATOM = 4
 
 
-def _shown(expr: Expr) -> tuple[str, Binding]:  # noqa: PLR0911 - one case per operation
-    """Return an expression as people read it, and how tightly its text holds together."""
-    if isinstance(expr, Var):
-        return expr.name, Binding.ATOM
-    if isinstance(expr, Const):
-        text = _number(expr.value)
-        return text, Binding.SIGN if text.startswith("-") else Binding.ATOM
-    assert isinstance(expr, Op)
-    name, args = expr.name, expr.args
-    if name == "row":
-        return _shown(expr.written_out())
-    if name == "add":
-        return "".join([_within(Binding.SUM, args[0]), *map(_term, args[1:])]), Binding.SUM
-    if name == "neg":
-        return f"-{_within(Binding.PRODUCT, args[0])}", Binding.SIGN
-    if name == "mul":
-        return f"{_within(Binding.PRODUCT, args[0])}*{_within(Binding.ATOM, args[1])}", Binding.PRODUCT
-    if name == "div":
-        return f"{_within(Binding.PRODUCT, args[0])}/{_within(Binding.ATOM, args[1])}", Binding.PRODUCT
-    if name == "pow":
-        return "**".join(_within(Binding.ATOM, a) if _is_plain(a) else f"({a})" for a in args), Binding.ATOM
-    if name == "select":
-        return f"({args[1]} if {args[0]} else {args[2]})", Binding.ATOM
-    if name in COMPARISONS:
-        return f"({args[0]} {COMPARISONS[name]} {args[1]})", Binding.ATOM
-    if name in LOGIC:
-        return (
-            f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(map(str, args))})"
-        ), Binding.ATOM
-    return f"{name}({', '.join(map(str, args))})", Binding.ATOM
+LARGEST_POWER = 8
+"""Largest whole exponent that is written as a product in a tick."""
 
 
-def _is_plain(expr: Expr) -> bool:
-    """Whether an expression is no operation but a function, so that its power needs no parentheses."""
-    return not isinstance(expr, Op) or expr.name in FUNCTIONS
+@dataclass
+class Text:
+    """A writer of expressions in one language, with the same arithmetic in the same order in every language.
+
+    In ticks, C and Python write sums from left to right, powers with a small whole exponent as repeated
+    products ``((x*x)*x)*...``, and choose lazily; what they compute is therefore the same to the last bit, as
+    far as their mathematical libraries are.
+
+    Attributes
+    ----------
+    name
+        The text of a variable.
+    used
+        Names of the helper functions that the text calls.
+    largest_power
+        Largest whole exponent that is written as a product.
+    """
+
+    name: Callable[[Var], str]
+    used: set[str] = field(default_factory=set)
+    largest_power: int = LARGEST_POWER
+
+    def __call__(self, expr: Expr) -> str:
+        """Return an expression as text."""
+        return self._write(expr)[0]
+
+    def _write(self, expr: Expr) -> tuple[str, Binding]:  # noqa: PLR0911 - one case per operation
+        if isinstance(expr, Var):
+            return self.name(expr), Binding.ATOM
+        if isinstance(expr, Const):
+            text = self.number(expr.value)
+            return text, Binding.SIGN if text.startswith("-") else Binding.ATOM
+        assert isinstance(expr, Op)
+        if expr.name == "row":
+            return self._write(expr.written_out())
+        if expr.name == "add":
+            return self._sum(expr)
+        if expr.name == "neg":
+            return f"-{self._at_least(Binding.PRODUCT, expr.args[0])}", Binding.SIGN
+        if expr.name == "mul":
+            return self._factors(expr, "*")
+        if expr.name == "div":
+            return self._quotient(expr)
+        if expr.name == "pow":
+            return self._power(expr)
+        if expr.name == "select":
+            return self._select(expr), Binding.ATOM
+        if expr.name in COMPARISONS or expr.name in LOGIC:
+            return self._truth_value(self.condition(expr)), Binding.ATOM
+        if expr.name in FUNCTIONS:
+            return self._call(expr.name, *expr.args), Binding.ATOM
+        return self._outside(expr), Binding.ATOM
+
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call):
+            raise CompileError(
+                f"{op.function.__qualname__} is a Python function: it can be rehearsed in Python, but not "
+                "written as code; write it with operators and bondloop.math, as a bondloop.control.ControlLaw"
+            )
+        raise ModelError(
+            f"'{op.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
+        )
+
+    def _at_least(self, level: Binding, expr: Expr) -> str:
+        text, found = self._write(expr)
+        return text if found >= level else f"({text})"
+
+    def _sum(self, expr: Op) -> tuple[str, Binding]:
+        text = self._at_least(Binding.SUM, expr.args[0])
+        for a in expr.args[1:]:
+            if isinstance(a, Op) and a.name == "neg":
+                text += f" - {self._at_least(Binding.PRODUCT, a.args[0])}"
+            elif isinstance(a, Const) and a.value < 0:
+                text += f" - {self.number(-a.value)}"
+            else:
+                text += f" + {self._at_least(Binding.SIGN, a)}"
+        return text, Binding.SUM
+
+    def _quotient(self, expr: Op) -> tuple[str, Binding]:
+        return self._factors(expr, "/")
+
+    def _factors(self, expr: Op, sign: str) -> tuple[str, Binding]:
+        a, b = expr.args
+        return f"{self._at_least(Binding.PRODUCT, a)}{sign}{self._at_least(Binding.ATOM, b)}", Binding.PRODUCT
+
+    def _power(self, expr: Op) -> tuple[str, Binding]:
+        base, exponent = expr.args
+        if not (isinstance(exponent, Const) and exponent.value in range(2, self.largest_power + 1)):
+            return self._call("pow", *expr.args), Binding.ATOM
+        n = int(exponent.value)
+        if isinstance(base, Var):
+            return f"({'*'.join([self.name(base)] * n)})", Binding.ATOM
+        return self._call(f"power{n}", base), Binding.ATOM
+
+    def _call(self, function: str, *args: Expr) -> str:
+        self.used.add(function)
+        return f"{self.function(function)}({', '.join(self(a) for a in args)})"
+
+    def condition(self, expr: Expr) -> str:
+        """Return the truth of an expression: not zero; NaN is true."""
+        if isinstance(expr, Op):
+            if expr.name in COMPARISONS:
+                a, b = (self(a) for a in expr.args)
+                return f"({a} {COMPARISONS[expr.name]} {b})"
+            if expr.name in LOGIC:
+                return self._logic(expr.name, [self.condition(a) for a in expr.args])
+        return f"({self(expr)} != 0.0)"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        return f"({self(yes)} if {self.condition(test)} else {self(no)})"
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        return f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(args)})"
+
+    # What all languages write differently.
+
+    def number(self, value: float) -> str:
+        """Return a number, with all its digits."""
+        raise NotImplementedError
+
+    def function(self, name: str) -> str:
+        """Return the name under which a function is called."""
+        raise NotImplementedError
+
+    def _truth_value(self, condition: str) -> str:
+        raise NotImplementedError
 
 
-def _within(level: Binding, expr: Expr) -> str:
-    """Return the text of an operand, in parentheses where it holds together less than its operation."""
-    text, found = _shown(expr)
-    if found < level:
-        text = f"({text})"
-    return f"({text})" if isinstance(expr, Op) and expr.name in {"select", *LOGIC} else text
+@dataclass
+class _PlainText(Text):
+    """Expressions as people read them."""
 
+    def number(self, value: float) -> str:
+        """Return the shortest text that reads back as the same number; whole ones without a point."""
+        whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+        return str(int(value)) if whole else repr(value)
 
-def _term(expr: Expr) -> str:
-    """Return a term of a sum after the first, with its sign."""
-    if isinstance(expr, Op) and expr.name == "neg":
-        return f" - {_within(Binding.PRODUCT, expr.args[0])}"
-    if isinstance(expr, Const) and expr.value < 0:
-        return f" - {_number(-expr.value)}"
-    return f" + {_within(Binding.SIGN, expr)}"
+    def function(self, name: str) -> str:
+        """Return the name."""
+        return name
 
+    def condition(self, expr: Expr) -> str:
+        """Return a condition as it is written."""
+        return super().condition(expr) if is_comparison(expr) else self(expr)
 
-def _number(value: float) -> str:
-    """Return the shortest text that reads back as the same number; whole ones without a point."""
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return str(int(value)) if whole else repr(value)
+    def _power(self, expr: Op) -> tuple[str, Binding]:
+        """Write ``**``; what is an operation, but no function, stands in parentheses."""
+        parts = []
+        for a in expr.args:
+            inside = isinstance(a, Op) and a.name not in FUNCTIONS
+            parts.append(f"({self(a)})" if inside else self._at_least(Binding.ATOM, a))
+        return "**".join(parts), Binding.ATOM
+
+    def _truth_value(self, condition: str) -> str:
+        return condition
+
+    def _outside(self, op: Op) -> str:
+        return f"{op.name}({', '.join(map(self, op.args))})"
 
 
 def shortened(expr: Expr, most: int = 80) -> str:
