@@ -2,7 +2,7 @@
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
 #   make test-fresh  the tests that draw, with a new seed, printed: 15 minutes at most; SEED=123 draws the same again
-#   make nightly  what finds more the longer it runs: test-fresh, test-hostile, stops, mutants
+#   make nightly  what finds more the longer it runs: test-nightly, test-fresh, test-hostile, stops, mutants
 #   make mutants  small faults in the safety layer, each of which a test must find; make coverage-c counts branches of the C
 #   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
 #   make opensees  OpenSeesPy, for the tests that couple to it, in .opensees
@@ -37,7 +37,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo page browser opensees test test-quick test-fresh test-hostile hunts stops nightly mutants mutants-engine coverage-c lint format pages docs release-check clean distclean
+.PHONY: demo page browser opensees test test-quick test-nightly test-fresh test-hostile hunts stops nightly mutants mutants-engine coverage-c lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -50,9 +50,9 @@ demo: $(RUNTIME)
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
 # Two workers, each with as many threads of linear algebra as there are cores, wait for each other.
-test test-quick test-fresh test-hostile hunts: export OPENBLAS_NUM_THREADS = 1
+test test-quick test-nightly test-fresh test-hostile hunts: export OPENBLAS_NUM_THREADS = 1
 # Half the time in the C compiler; tests of the compiler itself, and what is measured, build as users do.
-test test-quick test-fresh test-hostile hunts: export BONDLOOP_CFLAGS = -O1
+test test-quick test-nightly test-fresh test-hostile hunts: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
@@ -65,13 +65,17 @@ test-quick: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
 	  -m 'not slow and not realtime and not long' --ignore=tests/hostile tests $(ARGS)
 
+# The tests marked as nightly: make test leaves them out.
+test-nightly: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) -m nightly tests $(ARGS)
+
 # Fixed draws find a fault once and never again: these are new each time, or those of SEED, whose failures are shrunk.
 test-fresh: $(DEV)
 	$(BIN)/python -m pytest -p tests.fresh -m drawn -n $(WORKERS) --dist worksteal --fresh-seconds=$(FRESH) \
 	  --fresh-seed=$(or $(SEED),$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')) $(if $(SEED),--fresh-shrink) $(or $(ARGS),tests)
 
 nightly:  # all of it, whatever fails
-	@$(MAKE) --no-print-directory --keep-going test-fresh test-hostile stops mutants
+	@$(MAKE) --no-print-directory --keep-going test-nightly test-fresh test-hostile stops mutants
 
 # How soon a stop is heard while the operator's page is busy, blocked, frozen or dead; needs a browser, and a quiet machine.
 stops: $(DEV)

@@ -71,9 +71,10 @@ def pytest_collection_modifyitems(config, items):
     """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long: it begins.
 
     Of long hunts, marked ``by_day(N)``, the first N of the counted seeds are drawn; all where the draws are
-    new (`tests.fresh`, in `make nightly`).
+    new (`tests.fresh`, in `make nightly`). Tests marked ``nightly`` run where ``-m nightly`` chooses them.
     """
     has_the_night = config.pluginmanager.has_plugin("tests.fresh")
+    chooses_nightly = "nightly" in config.option.markexpr
     order = {path: i for i, path in enumerate(LONG)}
     can_run = sys.platform == "linux" and compiler() is not None
     for item in items:
@@ -91,6 +92,8 @@ def pytest_collection_modifyitems(config, items):
             for mark in item.iter_markers("by_day")
             for name in item.counted_seeds
         )
+        if item.get_closest_marker("nightly") and not chooses_nightly:
+            item.is_left_to_the_night = True
         if item.get_closest_marker("realtime") and not can_run:
             item.add_marker(pytest.mark.skip(reason="the real-time loop needs Linux and a C compiler"))
         path = _path(item)

@@ -93,7 +93,7 @@ def double_well(damping):
     return model.compile()
 
 
-@pytest.mark.parametrize("damping", [0.05, 0.3, 2.0])
+@pytest.mark.parametrize("damping", [pytest.param(0.05, marks=pytest.mark.nightly), 0.3, 2.0])
 def test_of_two_wells_the_motion_chooses(damping):
     system = double_well(damping)
     for start in np.linspace(-2.3, 2.4, 9):

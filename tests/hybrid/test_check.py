@@ -490,7 +490,7 @@ print(len(test.tick.states), found.level, resource.getrusage(resource.RUSAGE_SEL
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux counts it")
 def test_ten_thousand_states_with_ten_seconds_of_delay_need_less_than_a_gigabyte():
     done = subprocess.run([sys.executable, "-c", BIG, __file__], capture_output=True, text=True, check=False)

@@ -143,7 +143,7 @@ def test_the_gradient_is_that_of_the_cost(start, model, theta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("colour", [0.0, 0.9])
+@pytest.mark.parametrize("colour", [0.0, pytest.param(0.9, marks=pytest.mark.nightly)])
 def test_intervals_hold_the_truth_in_90_to_99_of_100(colour):
     """200 seeded runs of 95 % intervals; 90 and 99 % are three standard deviations of the count away.
 

@@ -215,6 +215,7 @@ def script():
         yield importlib.import_module("dubois_numbers")
 
 
+@pytest.mark.nightly
 def test_every_number_of_the_page_is_what_comes_out(script):
     found = script.numbers()
     assert found.keys() == NUMBERS.keys() | RESIDUALS.keys()
