@@ -15,6 +15,7 @@ from bondloop.identify.models.bond_graph_fit import fit_bond_graph as fit_bond_g
 from bondloop.identify.models.specimen_fit import fit_specimen as fit_specimen
 from bondloop.identify.models.specimen_fit import leave_out as leave_out
 from bondloop.identify.models.specimen_fit import rank_specimens as rank_specimens
+from bondloop.identify.models.specimen_problem import SpecimenRecord as SpecimenRecord
 from bondloop.identify.policy import IdentificationPolicy as IdentificationPolicy
 from bondloop.identify.process.frequency_fit import fit_frequency as fit_frequency
 from bondloop.identify.process.matrix_fit import fit_matrix as fit_matrix
@@ -23,6 +24,8 @@ from bondloop.identify.process.process_fit import Structure as Structure
 from bondloop.identify.process.ranking import rank_frequency as rank_frequency
 from bondloop.identify.process.ranking import rank_time as rank_time
 from bondloop.identify.process.time_fit import fit_time as fit_time
+from bondloop.identify.spectra import Spectral as Spectral
+from bondloop.identify.spectra import SpectralSurface as SpectralSurface
 from bondloop.identify.spectra import matrix_response as matrix_response
 from bondloop.identify.spectra import spectral_response as spectral_response
 from bondloop.identify.spectra import spectral_surface as spectral_surface

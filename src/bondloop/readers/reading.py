@@ -32,7 +32,7 @@ from bondloop.readers.measured import Measurements
 from bondloop.readers.policy import LIMITS
 from bondloop.readers.reader_process import ask
 from bondloop.readers.text import FIRST, from_lines, from_lvm
-from bondloop.readers.text_cells import heading, unit_meant
+from bondloop.readers.text_cells import heading, spelt_unit
 from bondloop.readers.text_layout import read_text
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def _tdms(path: Path, found: Measurements) -> None:
                 left_out.append(channel.path)
                 continue
             found.channels[name] = values.astype(np.float64)
-            found.units[name] = _unit(said) or unit
+            found.units[name] = spelt_unit(said) or unit
             step = channel.properties.get("wf_increment")
             if isinstance(step, (int, float)) and step > 0:
                 found.numbers[f"{name}.wf_increment"] = float(step)
@@ -365,7 +365,7 @@ def _mdf_group(
         values = values.astype(np.float64)
         if signal.invalidation_bits is not None:
             values[np.asarray(signal.invalidation_bits, dtype=bool)] = np.nan
-        found.channels[name], found.units[name] = values, _unit(str(signal.unit or ""))
+        found.channels[name], found.units[name] = values, spelt_unit(str(signal.unit or ""))
     return clock
 
 
@@ -405,11 +405,6 @@ def _tell_left_out(found: Measurements, names: list[str]) -> None:
     if names:
         shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         found.notes.append(f"left out, as they hold no numbers or run by another clock: {shown[:400]}")
-
-
-def _unit(text: str) -> str:
-    meant = unit_meant(text)
-    return text.strip() if meant is None else meant
 
 
 ENDINGS = {

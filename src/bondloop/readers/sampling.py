@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.readers.policy import SAME_RATE
-from bondloop.readers.text_cells import ambiguous, heading, unit_meant, without_signs
+from bondloop.readers.text_cells import ambiguous, heading, spelt_unit, unit_meant, without_signs
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -275,9 +275,8 @@ def _looks_like_time(found: Measurements) -> str | None:
 def _factor(name: str, unit: str) -> float:
     """Return seconds per unit of a time column, from its unit or from its name (``t_ms``)."""
     said = unit or unit_in_name(name) or "s"
-    meant = unit_meant(said)
     try:
-        return quantity(f"1 {said if meant is None else meant or 's'}", "s")
+        return quantity(f"1 {spelt_unit(said) or 's'}", "s")
     except InputError as error:
         raise InputError(f"the unit of the time '{name}': {error}") from None
 

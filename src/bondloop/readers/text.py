@@ -16,7 +16,7 @@ from bondloop.errors import InputError
 from bondloop.readers.measured import Measurements, refuse
 from bondloop.readers.policy import LIMITS
 from bondloop.readers.sampling import stated
-from bondloop.readers.text_cells import cells_of, heading, number_in, separator_in, unit_meant
+from bondloop.readers.text_cells import cells_of, heading, number_in, separator_in, spelt_unit
 from bondloop.readers.text_layout import (
     NUMBERS,
     STAMPS,
@@ -316,9 +316,7 @@ def _headings(
         faults += filter(None, [_whole_or_decimal(lines, layout)])
     if layout.units is not None:
         for place, cell in enumerate(cells_of(lines[layout.units], layout.separator)[: len(units)]):
-            text = cell.strip("[]() ")
-            meant = unit_meant(text)
-            units[place] = units[place] or (text if meant is None else meant)
+            units[place] = units[place] or spelt_unit(cell.strip("[]() "))
     for place, kind in enumerate(layout.kinds):
         if kind == NUMBERS and not names[place]:
             faults.append(f"line {layout.names + 1}, column {place + 1}: no name")
@@ -496,15 +494,14 @@ def _segment(
         faults.append(f"line {end + 2}: names that are not all different: {', '.join(names)[:200]}")
         return _Segment()
     numbers = numbers_of(lines, Layout(separator, (), end + 1, None, rows, kinds), names, faults)
+    # What the head says of a channel stands in its own column; the first one has the words.
+    labels = ["", *head.get("Y_Unit_Label", []), *[""] * len(names)]
     segment = _Segment()
-    labels = head.get("Y_Unit_Label", [])
     for place in signals:
-        # What the head says of a channel stands in its own column; the first one has the words.
-        unit = (labels[place - 1] if 0 < place <= len(labels) else "") or heading(names[place])[1]
-        meant = unit_meant(unit)
+        unit = labels[place] or heading(names[place])[1]
         segment.columns[called[place]] = numbers.get(place, np.zeros(0))
-        segment.units[called[place]] = unit if meant is None else meant
-    times = [numbers[place] for place, name in enumerate(names) if name == _TIME and place in numbers]
+        segment.units[called[place]] = spelt_unit(unit)
+    times = [numbers[place] for place in numbers if names[place] == _TIME]
     if times and np.isfinite(times[0]).any():
         if any(not np.array_equal(other, times[0]) for other in times[1:]):
             faults.append(f"line {end + 2}: channels with different times; export them at one rate")

@@ -57,6 +57,16 @@ def unit_meant(text: str) -> str | None:
     return meant if any(character.isalpha() or character == "%" for character in meant) else None
 
 
+def spelt_unit(text: str) -> str:
+    """Return a unit in bondloop's spelling, or the text as it stands where it is no unit that is known.
+
+    >>> spelt_unit("Sec"), spelt_unit(" bits")
+    ('s', 'bits')
+    """
+    meant = unit_meant(text)
+    return text.strip() if meant is None else meant
+
+
 def heading(cell: str) -> tuple[str, str]:
     """Return name and unit of a column: of ``Force [kN]``, ``Force (kN)``, ``Force / kN`` and ``Force, kN``.
 

@@ -327,7 +327,47 @@ class Sum(Signal):
 
 
 @dataclass(frozen=True)
-class Scaled(Signal):
+class _Modified(Signal):
+    """Another signal, changed; what does not change is that of the signal inside."""
+
+    of: Signal
+
+    def __post_init__(self) -> None:
+        _check(self.of, f"{type(self).__name__}(of)")
+
+    @property
+    def unit(self) -> str:
+        """That of the signal inside."""
+        return self.of.unit
+
+    @property
+    def duration(self) -> float:
+        """That of the signal inside."""
+        return self.of.duration
+
+    @property
+    def cycle(self) -> float:
+        """That of the signal inside."""
+        return self.of.cycle
+
+    @property
+    def last_event(self) -> float:
+        """That of the signal inside."""
+        return self.of.last_event
+
+    @property
+    def highest_frequency(self) -> float | None:
+        """That of the signal inside."""
+        return self.of.highest_frequency
+
+    @property
+    def smoothness(self) -> float:
+        """That of the signal inside."""
+        return self.of.smoothness
+
+
+@dataclass(frozen=True)
+class Scaled(_Modified):
     """A multiple of a signal.
 
     Parameters
@@ -344,42 +384,13 @@ class Scaled(Signal):
     -6.0
     """
 
-    of: Signal
     factor: Parameter = Parameter()
-
-    def __post_init__(self) -> None:
-        _check(self.of, "Scaled(of)")
 
     @property
     def unit(self) -> str:
         """That of the signal, times the factor's; empty where that is a plain number: a mass, say."""
         factor = stated_units(self).get("factor", "")
         return multiplied(self.of.unit, factor) if self.of.unit and factor else ""
-
-    @property
-    def duration(self) -> float:
-        """That of the signal."""
-        return self.of.duration
-
-    @property
-    def cycle(self) -> float:
-        """That of the signal."""
-        return self.of.cycle
-
-    @property
-    def last_event(self) -> float:
-        """That of the signal."""
-        return self.of.last_event
-
-    @property
-    def highest_frequency(self) -> float | None:
-        """That of the signal."""
-        return self.of.highest_frequency
-
-    @property
-    def smoothness(self) -> float:
-        """That of the signal."""
-        return self.of.smoothness
 
     def expression(self, t: Expr) -> Expr | None:
         """Return the multiple of the signal's expression."""
@@ -398,7 +409,7 @@ class Scaled(Signal):
 
 
 @dataclass(frozen=True)
-class Shifted(Signal):
+class Shifted(_Modified):
     """A signal later in time: value(t) = of(t - by).
 
     Parameters
@@ -415,16 +426,7 @@ class Shifted(Signal):
     0.5
     """
 
-    of: Signal
     by: Parameter = Parameter(unit="s")
-
-    def __post_init__(self) -> None:
-        _check(self.of, "Shifted(of)")
-
-    @property
-    def unit(self) -> str:
-        """That of the signal."""
-        return self.of.unit
 
     @property
     def duration(self) -> float:
@@ -432,24 +434,9 @@ class Shifted(Signal):
         return self.of.duration + self.by
 
     @property
-    def cycle(self) -> float:
-        """That of the signal."""
-        return self.of.cycle
-
-    @property
     def last_event(self) -> float:
         """The signal's last event, later by the shift."""
         return self.of.last_event + self.by
-
-    @property
-    def highest_frequency(self) -> float | None:
-        """That of the signal."""
-        return self.of.highest_frequency
-
-    @property
-    def smoothness(self) -> float:
-        """That of the signal."""
-        return self.of.smoothness
 
     def expression(self, t: Expr) -> Expr | None:
         """Return the signal's expression at t - by."""
@@ -467,7 +454,7 @@ class Shifted(Signal):
 
 
 @dataclass(frozen=True)
-class Derivative(Signal):
+class Derivative(_Modified):
     """The derivative of a signal, of first or higher order.
 
     At a kink the value is that of one side. A sweep starts with 2π times its first frequency:
@@ -486,11 +473,10 @@ class Derivative(Signal):
     6.283185
     """
 
-    of: Signal
     order: Whole = Whole(1, least=1, most=8)
 
     def __post_init__(self) -> None:
-        _check(self.of, "Derivative(of)")
+        super().__post_init__()
         if self.of.smoothness < self.order:
             raise InputError(
                 f"the derivative of order {self.order} of {type(self.of).__name__} holds an impulse, which "
@@ -502,26 +488,6 @@ class Derivative(Signal):
     def unit(self) -> str:
         """That of the signal, over seconds to the order."""
         return multiplied(self.of.unit, "s", -self.order) if self.of.unit else ""
-
-    @property
-    def duration(self) -> float:
-        """That of the signal."""
-        return self.of.duration
-
-    @property
-    def cycle(self) -> float:
-        """That of the signal."""
-        return self.of.cycle
-
-    @property
-    def last_event(self) -> float:
-        """That of the signal."""
-        return self.of.last_event
-
-    @property
-    def highest_frequency(self) -> float | None:
-        """That of the signal."""
-        return self.of.highest_frequency
 
     @property
     def smoothness(self) -> float:

@@ -1,4 +1,4 @@
-"""Figures of what was measured of a transfer system, before any model: surfaces, spectra, step responses.
+"""Figures of identification: surfaces, spectra and step responses, before any model; and of models.
 
 The functions take whatever has the named arrays, such as the results of ``bondloop.identify``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import LogNorm
@@ -48,13 +48,12 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.identify import SpecimenRecord, Spectral, SpectralSurface, SteppedSine, StepResponse
     from bondloop.transfer import Process
 
+    Array = NDArray[np.float64]
     Entry = tuple[NDArray[np.float64], NDArray[np.complex128]]
 
 
@@ -249,47 +248,7 @@ def process_matrix(
 Path = str | os.PathLike[str] | None
 
 
-class _Surface(Protocol):
-    """Gain and phase over amplitude (rows) and frequency (columns)."""
-
-    @property
-    def frequency(self) -> NDArray[np.float64]: ...
-    @property
-    def amplitude(self) -> NDArray[np.float64]: ...
-    @property
-    def deviation(self) -> NDArray[np.float64]: ...
-    @property
-    def gain(self) -> NDArray[np.float64]: ...
-    @property
-    def phase(self) -> NDArray[np.float64]: ...
-
-
-class Averaged(Protocol):
-    """H1, H2 and coherence over frequency."""
-
-    frequency: NDArray[np.float64]
-    h1: NDArray[np.complex128]
-    h2: NDArray[np.complex128]
-    coherence: NDArray[np.float64]
-
-
-class Densities(Protocol):
-    """Power spectral densities over excitation (rows) and frequency (columns)."""
-
-    excitation: NDArray[np.float64]
-    frequency: NDArray[np.float64]
-    density: NDArray[np.float64]
-
-
-class Stepped(Protocol):
-    """A step response with its standard deviation."""
-
-    time: NDArray[np.float64]
-    response: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-
-
-def response_surface(surface: _Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
+def response_surface(surface: SteppedSine, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
     """Draw gain and phase as maps over frequency and amplitude (du Bois 2010, Figure 3).
 
     Parameters
@@ -335,7 +294,7 @@ def response_surface(surface: _Surface, unit: str = "", *, title: str = "", path
     return finish(figure, path)
 
 
-def response_curves(surface: _Surface, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
+def response_curves(surface: SteppedSine, unit: str = "", *, title: str = "", path: Path = None) -> Figure:
     """Draw gain and phase over frequency, a line for each amplitude (du Bois 2010, Figure 4).
 
     Bars stand for two standard deviations either way, where they can be seen.
@@ -379,7 +338,7 @@ def response_curves(surface: _Surface, unit: str = "", *, title: str = "", path:
 
 
 def spectral_response(
-    found: Averaged,
+    found: Spectral,
     *,
     lowest: float | None = None,
     highest: float | None = None,
@@ -432,7 +391,7 @@ def spectral_response(
 
 
 def spectral_surface(
-    found: Densities,
+    found: SpectralSurface,
     unit: str = "",
     *,
     highest: float | None = None,
@@ -485,9 +444,9 @@ def spectral_surface(
 
 
 def step_responses(
-    responses: Mapping[str, Stepped],
+    responses: Mapping[str, StepResponse],
     *,
-    references: Mapping[str, Stepped] | None = None,
+    references: Mapping[str, StepResponse] | None = None,
     title: str = "",
     path: Path = None,
 ) -> Figure:
@@ -560,23 +519,8 @@ def _shade(row: int, count: int) -> tuple[float, float, float, float]:
     return colormaps["viridis"](0.9 * row / max(count - 1, 1))
 
 
-class _MeasuredLoop(Protocol):
-    """One measurement of a specimen."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def displacement(self) -> Array: ...
-    @property
-    def force(self) -> Array: ...
-    @property
-    def period(self) -> float: ...
-    @property
-    def last_cycle(self) -> slice: ...
-
-
 def measured_loops(
-    records: Sequence[_MeasuredLoop],
+    records: Sequence[SpecimenRecord],
     predicted: Mapping[str, Array],
     errors: Mapping[str, float],
     *,
