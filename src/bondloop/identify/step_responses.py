@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError
+from bondloop.identify.least_squares import autoregression
 from bondloop.identify.tolerances import MOST_FILTERS, NOISE_ORDERS, SAMPLES_OF_SETTLING
 from bondloop.results.assess import same_length
 
@@ -295,33 +296,10 @@ def _fit(
     weights = Q.T @ y
     theta = np.asarray(np.linalg.solve(R, weights), dtype=np.float64)
     left = y - Q @ weights
-    a, power = _autoregression(left)
+    a = autoregression(left, NOISE_ORDERS)
+    power = float(np.mean(np.convolve(left, a)[a.size - 1 : left.size] ** 2))
     # A⁻ᵀ Q is Q filtered backwards in time.
     coloured = lfilter([1.0], a, Q[::-1], axis=0) if a.size > 1 else Q
     half = np.linalg.solve(R, coloured.T @ coloured)
     covariance = power * y.size / max(y.size - theta.size, 1) * np.linalg.solve(R, half.T)
     return theta, covariance, left, a.size - 1
-
-
-def _autoregression(e: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return 1, a_1, ... of the autoregression of e, of the order with the lowest BIC, and the power left.
-
-    Yule and Walker's equations are solved, whose autoregression is always stable.
-    """
-    from scipy.linalg import solve_toeplitz
-
-    most = min(NOISE_ORDERS, e.size // 20)
-    power = float(e @ e) / e.size
-    best, least, rest = np.ones(1), 0.0, power
-    if power == 0:
-        return best, 0.0
-    r = np.array([float(e[lag:] @ e[: e.size - lag]) / e.size for lag in range(most + 1)]) / power
-    for order in range(1, most + 1):
-        weights = solve_toeplitz(r[:order], r[1 : order + 1])
-        part = 1 - float(weights @ r[1 : order + 1])
-        if part <= 1e-12:
-            break
-        value = e.size * np.log(part) + order * np.log(e.size)
-        if value < least:
-            best, least, rest = np.concatenate(([1.0], -weights)), value, power * part
-    return best, rest

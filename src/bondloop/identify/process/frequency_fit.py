@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,9 +132,9 @@ def fit_response(
     if not starts:
         delays = np.linspace(0.0, longest, 25) if wanted.delay else np.zeros(1)
         starts = [theta for _, theta in rational_starts(lines, wanted, delays, 4)]
-        starts += _plain_starts(wanted, f, longest)
-    weighed = np.asarray(H * w, dtype=complex)
-    tried = [_rescaled(evaluate, theta, weighed) for theta in starts]
+        speeds = 2 * np.pi * np.geomspace(max(f[0], f[-1] / 30), 2 * f[-1], 4)
+        starts += plain_starts(wanted, speeds, longest / 2)
+    tried = [rescaled(evaluate(theta), theta) for theta in starts]
     for _, theta in sorted(tried, key=lambda pair: pair[0])[:3]:
         found = minimise(evaluate, theta, low, high, most=200)
         if found is not None and (best is None or found.cost < best.cost):
@@ -182,28 +182,31 @@ def longest_delay(lines: Lines, given: float | str | None) -> float:
     return float(1.5 * np.max(np.abs(phase) / (2 * np.pi * f)) + 0.05 / f[-1])
 
 
-def _plain_starts(wanted: Structure, f: Array, longest: float) -> list[Array]:
-    """Return models without zeros, all poles alike, of different speeds: a beginning that always exists."""
-    found = []
-    for speed in 2 * np.pi * np.geomspace(max(f[0], f[-1] / 30), 2 * f[-1], 4):
-        poly = np.ones(1)
-        for _ in range(wanted.poles):
-            poly = np.convolve(poly, [1.0, 1 / speed])
-        found.append(wanted.coordinates(np.ones(1), poly, longest / 2))
-    return found
+def plain_starts(wanted: Structure, speeds: Array, delay: float) -> list[Array]:
+    """Return models without zeros, all poles alike, of these speeds in rad/s: such starts always exist."""
+    polynomials = [np.poly(np.full(wanted.poles, -speed))[::-1] for speed in speeds]
+    return [wanted.coordinates(np.ones(1), a / a[0], delay) for a in polynomials]
 
 
-def _rescaled(
-    evaluate: Callable[[Array], tuple[Array, Array]], theta: Array, H: Complex
-) -> tuple[float, Array]:
-    """Return the cost with the best gain, and the coordinates with it."""
-    y = np.concatenate([H.real, H.imag])
-    x = evaluate(theta)[0] + y
-    power = float(x @ x)
-    factor = float(x @ y) / power if power > 0 else 1.0
+def rescaled(pair: tuple[Array, Array] | None, theta: Array) -> tuple[float, Array]:
+    """Return the cost with the best gain, and the coordinates with it; the model is linear in its gain.
+
+    Parameters
+    ----------
+    pair
+        Residuals and their derivatives at the coordinates; None where the model has no value.
+    theta
+        The coordinates, the gain first.
+    """
+    if pair is None or not theta[0]:
+        return np.inf, theta
+    r, J = pair
+    forced = theta[0] * J[0]
+    power = dot(forced, forced)
+    change = -dot(r, forced) / power if power > 0 else 0.0
     theta = theta.copy()
-    theta[0] *= factor or 1.0
-    return float(np.sum((factor * x - y) ** 2)), theta
+    theta[0] *= (1 + change) or 1.0
+    return dot(r + change * forced, r + change * forced), theta
 
 
 def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
@@ -224,14 +227,7 @@ def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
 
 def response_bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
     """Return bounds of a structure's coordinates: poles within what the lines can show."""
-    low, high = np.full(wanted.size, -np.inf), np.full(wanted.size, np.inf)
-    fast, slow = 1e-4 / f[-1], 1e3 / f[0]
-    low[wanted.positive], high[wanted.positive] = fast, slow
-    for place in wanted.squares:
-        low[place], high[place] = fast**2, slow**2
-    if wanted.delay:
-        low[-1], high[-1] = 0.0, longest
-    return low, high
+    return wanted.bounds(1e-4 / f[-1], 1e3 / f[0], longest)
 
 
 def response_derivatives(wanted: Structure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:

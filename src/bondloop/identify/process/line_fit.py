@@ -20,7 +20,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.process.frequency_fit import Lines, rational_starts, response_derivatives
+from bondloop.identify.process.frequency_fit import Lines, rational_starts, rescaled, response_derivatives
 from bondloop.identify.process.process_fit import Structure, information
 from bondloop.identify.tolerances import (
     FASTEST_POLE,
@@ -37,7 +37,7 @@ from bondloop.identify.tolerances import (
     SEARCHED_ZEROS,
     SIMILAR_COST,
 )
-from bondloop.transfer import dot, hold_late, orthonormal, project_out
+from bondloop.transfer import hold_late, orthonormal, project_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -290,19 +290,6 @@ class _Problem:
         r, slopes = project_out(basis, r), project_out(basis, slopes)
         return (r, slopes) if np.all(np.isfinite(r)) and np.all(np.isfinite(slopes)) else None
 
-    def rescaled(self, structure: Structure, theta: Array) -> tuple[float, Array]:
-        """Return the cost with the best gain, and the coordinates with it."""
-        pair = self.evaluate(structure, theta)
-        if pair is None or not theta[0]:
-            return np.inf, theta
-        r, J = pair
-        forced = theta[0] * J[0]
-        power = dot(forced, forced)
-        change = -dot(r, forced) / power if power > 0 else 0.0
-        theta = theta.copy()
-        theta[0] *= (1 + change) or 1.0
-        return dot(r + change * forced, r + change * forced), theta
-
 
 def fit_lines(
     data: RecordLines | Lines,
@@ -343,7 +330,8 @@ def fit_lines(
     # The best of both kinds: those of linear least squares often share one valley.
     ready: list[Array] = []
     for kind in (starts, list(also)):
-        tried = [problem.rescaled(structure, np.clip(theta, low, high)) for theta in kind]
+        inside = [np.clip(theta, low, high) for theta in kind]
+        tried = [rescaled(problem.evaluate(structure, theta), theta) for theta in inside]
         tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
         ready += [theta for _, theta in tried[:starts_each]]
     best = _least(problem, structure, ready, low, high)

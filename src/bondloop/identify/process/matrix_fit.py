@@ -399,17 +399,8 @@ class MatrixProblem:
 
     def bounds(self, longest: float) -> Bounds:
         """Return bounds of a structure's coordinates, as those of a record with one input."""
-
-        def of(wanted: Structure) -> tuple[Array, Array]:
-            low, high = np.full(wanted.size, -np.inf), np.full(wanted.size, np.inf)
-            low[wanted.positive], high[wanted.positive] = 1e-3 * self.period, 100 * len(self.y) * self.period
-            for place in wanted.squares:
-                low[place], high[place] = (1e-2 * self.period) ** 2, high[place] ** 2
-            if wanted.delay:
-                low[-1], high[-1] = 0.0, longest
-            return low, high
-
-        return of
+        fastest, slowest = 1e-3 * self.period, 100 * len(self.y) * self.period
+        return lambda s: s.bounds(fastest, slowest, longest, fastest_pair=1e-2 * self.period)
 
     def without_others(
         self,

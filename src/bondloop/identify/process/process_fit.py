@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, notebook, paragraph, table
+from bondloop.display import as_text, brief
 from bondloop.errors import InputError
 from bondloop.identify.least_squares import covariance, estimates, freedom
 from bondloop.identify.tolerances import MOST_POLES
@@ -84,6 +84,28 @@ class Structure:
     def squares(self) -> range:
         """Which of them are coefficients of s^2."""
         return range(self.positive.start + self.poles % 2 + 1, self.positive.stop, 2)
+
+    def bounds(
+        self, fastest: float, slowest: float, longest: float, *, fastest_pair: float | None = None
+    ) -> tuple[Array, Array]:
+        """Return bounds of the coordinates, by time constants in s.
+
+        Parameters
+        ----------
+        fastest, slowest
+            Time constants of the fastest and the slowest pole.
+        longest
+            The longest delay.
+        fastest_pair
+            Time constant of the fastest pair of poles, where it differs.
+        """
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        low[self.positive], high[self.positive] = fastest, slowest
+        for place in self.squares:
+            low[place], high[place] = (fastest_pair or fastest) ** 2, slowest**2
+        if self.delay:
+            low[-1], high[-1] = 0.0, longest
+        return low, high
 
     def polynomials(self, theta: Array) -> tuple[Array, Array, float]:
         """Return b and a (lowest power first, a(0) = 1) and the delay.
@@ -282,6 +304,7 @@ class ProcessFit:
     warnings: tuple[str, ...] = ()
 
     __repr__ = brief
+    _repr_html_ = as_text
 
     @property
     def name(self) -> str:
@@ -312,11 +335,7 @@ class ProcessFit:
             "model": self.name,
             "process": self.process.describe(),
             "parameters": {
-                name: {
-                    "value": e.value, "deviation": e.deviation, "low": e.low, "high": e.high, "unit": e.unit,
-                    "at_bound": e.at_bound,
-                }
-                for name, e in self.parameters.items()
+                name: asdict(e) for name, e in self.parameters.items()
             },
             "covariance": self.covariance.tolist(),
             "fit": self.fit,
@@ -328,17 +347,6 @@ class ProcessFit:
             "independence": self.tests.independence if self.tests else None,
             "warnings": list(self.warnings),
         }  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        rows = [(name, str(estimate)) for name, estimate in self.parameters.items()]
-        return notebook(
-            f"{self.name}: fit {self.fit:.2f} %, rms error {self.rms:.4g}",
-            [
-                paragraph(str(self.process)), table(("parameter", "estimate"), rows),
-                paragraph(str(self.tests)) if self.tests else "",
-                *(paragraph(f"Warning: {w}") for w in self.warnings),
-            ],
-        )  # fmt: skip
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.process}", f"fit {self.fit:.2f} %, rms error {self.rms:.4g}"]

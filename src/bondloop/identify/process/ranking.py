@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, notebook, paragraph, table, telling
+from bondloop.display import as_text, brief, telling
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import BondloopError, InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
@@ -62,37 +62,24 @@ class Ranking:
     failed: dict[str, str]
 
     __repr__ = brief
+    _repr_html_ = as_text
 
     def table(self) -> str:
         """Return the ranking as text; the criteria are differences to the best."""
         lines = [
             f"{'model':<26}{'parameters':>11}{'fit %':>9}{'rms error':>12}{'AIC':>12}{'BIC':>12}  residuals"
         ]
-        for f, (name, size, fit, rms, aic, bic, words) in zip(self.fits, self._rows(), strict=True):
-            mark = "*" if f is self.recommended else " "
-            lines.append(f"{mark}{name:<25}{size:>11}{fit:>9}{rms:>12}{aic:>12}{bic:>12}  {words}")
-        return "\n".join(line.rstrip() for line in lines)
-
-    def _rows(self) -> list[tuple[str, ...]]:
         best, least = self.fits[0].aic(self.effective), min(f.bic(self.effective) for f in self.fits)
-        rows: list[tuple[str, ...]] = []
         for f in self.fits:
             words = ""
             if f.tests is not None:
-                words = ("white" if f.tests.white else "coloured") + (
-                    "" if f.tests.independent else ", follow the input"
-                )
+                words = "white" if f.tests.white else "coloured"
+                words += "" if f.tests.independent else ", follow the input"
             aic, bic = f.aic(self.effective) - best, f.bic(self.effective) - least
-            numbers = (str(f.size), f"{f.fit:.2f}", f"{f.rms:.4g}", f"{aic:+.1f}", f"{bic:+.1f}")
-            rows.append((f.name, *numbers, words))
-        return rows
-
-    def _repr_html_(self) -> str:
-        head = ("model", "parameters", "fit %", "rms error", "AIC", "BIC", "residuals")
-        kinds = ("", *["number"] * 5, "")
-        reasons = [paragraph(reason) for reason in self.reasons]
-        title = f"Ranking of {len(self.fits)} models; recommended: {self.recommended.name}"
-        return notebook(title, [table(head, self._rows(), kinds), *reasons])
+            mark = "*" if f is self.recommended else " "
+            numbers = f"{f.size:>11}{f.fit:>9.2f}{f.rms:>12.4g}{aic:>+12.1f}{bic:>+12.1f}"
+            lines.append(f"{mark}{f.name:<25}{numbers}  {words}")
+        return "\n".join(line.rstrip() for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as a dictionary that fits into JSON."""

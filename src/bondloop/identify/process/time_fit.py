@@ -20,7 +20,7 @@ from bondloop.display import telling
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, check_residuals, minimise
-from bondloop.identify.process.frequency_fit import lag, lines_of_record, rational_starts
+from bondloop.identify.process.frequency_fit import lag, lines_of_record, plain_starts, rational_starts
 from bondloop.identify.process.line_fit import RecordLines, fit_lines, grown
 from bondloop.identify.process.process_fit import ProcessFit, Structure, process_fit, structure
 from bondloop.identify.tolerances import SAMPLES_COMPARED
@@ -255,13 +255,8 @@ class _Record:
 
     def bounds(self, wanted: Structure) -> tuple[Array, Array]:
         """Bounds of a structure's coordinates: poles within what the record can show."""
-        low, high = np.full(wanted.size, -np.inf), np.full(wanted.size, np.inf)
-        low[wanted.positive], high[wanted.positive] = 1e-3 * self.period, 100 * self.y.size * self.period
-        for place in wanted.squares:
-            low[place], high[place] = (1e-2 * self.period) ** 2, high[place] ** 2
-        if wanted.delay:
-            low[-1], high[-1] = 0.0, self.longest
-        return low, high
+        slowest = 100 * self.y.size * self.period
+        return wanted.bounds(1e-3 * self.period, slowest, self.longest, fastest_pair=1e-2 * self.period)
 
     def predict(self, wanted: Structure, theta: Array) -> Array:
         """Return the model's output, offset and beginning included."""
@@ -405,23 +400,13 @@ def _starts_in_time(record: _Record, wanted: Structure) -> list[Array]:
         lines = lines_of_record(record.u, record.y, record.period, part, record.hold)
         if lines.frequency.size > 2 * wanted.size:
             starts += rational_starts(lines, wanted, delays, 3)
-    starts += [(np.inf, theta) for theta in _plain_starts(record, wanted, record.furthest)]
+    speeds = np.geomspace(2 / (record.used * record.period), 0.5 / record.period, 7)
+    starts += [(np.inf, theta) for theta in plain_starts(wanted, speeds, record.furthest / 2)]
     low, high = record.bounds(wanted)
     tried = sorted(
         (record.rescaled(wanted, np.clip(t, low, high)) for _, t in starts), key=lambda pair: pair[0]
     )
     return [theta for _, theta in _distinct(tried)]
-
-
-def _plain_starts(record: _Record, wanted: Structure, furthest: float) -> list[Array]:
-    """Return models without zeros, all poles alike, of different speeds: a beginning that always exists."""
-    found = []
-    for speed in np.geomspace(2 / (record.used * record.period), 0.5 / record.period, 7):
-        poly = np.ones(1)
-        for _ in range(wanted.poles):
-            poly = np.convolve(poly, [1.0, 1 / speed])
-        found.append(wanted.coordinates(np.ones(1), poly, furthest / 2))
-    return found
 
 
 def _distinct(tried: list[tuple[float, Array]]) -> list[tuple[float, Array]]:
