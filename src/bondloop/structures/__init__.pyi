@@ -24,11 +24,11 @@ from bondloop.structures.elements.bars_and_springs import Spring as Spring
 from bondloop.structures.elements.base import DOFS as DOFS
 from bondloop.structures.elements.base import Element as Element
 from bondloop.structures.elements.base import Member as Member
-from bondloop.structures.elements.plane_beams import Beam as Beam
-from bondloop.structures.elements.plane_beams import Frame2D as Frame2D
-from bondloop.structures.elements.plane_beams import Timoshenko as Timoshenko
-from bondloop.structures.elements.space_beams import Beam3D as Beam3D
-from bondloop.structures.elements.space_beams import Frame3D as Frame3D
+from bondloop.structures.elements.beams import Beam as Beam
+from bondloop.structures.elements.beams import Beam3D as Beam3D
+from bondloop.structures.elements.beams import Frame2D as Frame2D
+from bondloop.structures.elements.beams import Frame3D as Frame3D
+from bondloop.structures.elements.beams import Timoshenko as Timoshenko
 from bondloop.structures.ground import footing_of as footing_of
 from bondloop.structures.matrices import Matrices as Matrices
 from bondloop.structures.members import MemberForces as MemberForces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -95,29 +95,48 @@ class Assembly:
         return (self.T.T @ matrix @ self.T).tocsr()
 
 
-def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]]:
-    """Return what `element_parts` yields."""
-    return list(element_parts(structure))
+class ElementGroup(NamedTuple):
+    """Elements of one kind.
+
+    Attributes
+    ----------
+    elements
+        By name.
+    codes
+        Places of their degrees of freedom, 6 · node + dof, shape (n, d).
+    xyz
+        Coordinates of their nodes in m, shape (n, nodes, 3).
+    """
+
+    elements: dict[str, Any]
+    codes: Array
+    xyz: Array
+
+    @property
+    def members(self) -> list[Any]:
+        """The elements."""
+        return list(self.elements.values())
+
+    def blocks(self) -> Blocks:
+        """Compute their matrices."""
+        blocks: Blocks = type(self.members[0]).blocks(self.members, self.xyz)
+        return blocks
 
 
-def element_parts(structure: Structure) -> Iterator[tuple[list[str], Array, Blocks]]:
-    """Yield per kind of element, in parts: names, places of degrees of freedom (n, d), matrices."""
+def element_groups(structure: Structure) -> Iterator[ElementGroup]:
+    """Yield the elements by their kinds, in parts whose matrices can be held at once."""
     place = {name: i for i, name in enumerate(structure.nodes)}
     xyz = structure.coordinates
     groups: dict[tuple[type[Element], int], list[str]] = {}
     for name, e in structure.elements.items():
         groups.setdefault((type(e), len(e.nodes)), []).append(name)
-    parts = (
-        (kind, n[k : k + ELEMENTS_AT_ONCE])
-        for (kind, _), n in groups.items()
-        for k in range(0, len(n), ELEMENTS_AT_ONCE)
-    )
-    for kind, names in parts:
-        members = [structure.elements[name] for name in names]
-        ends = np.array([[place[node] for node in e.nodes] for e in members])
+    for (kind, _), names in groups.items():
         dofs = np.array([DOFS.index(d) for d in kind.node_dofs])
-        codes = (6 * ends[:, :, None] + dofs).reshape(len(members), -1)
-        yield names, codes, kind.blocks(members, xyz[ends])
+        for k in range(0, len(names), ELEMENTS_AT_ONCE):
+            elements = {name: structure.elements[name] for name in names[k : k + ELEMENTS_AT_ONCE]}
+            ends = np.array([[place[node] for node in e.nodes] for e in elements.values()])
+            codes = (6 * ends[:, :, None] + dofs).reshape(len(elements), -1)
+            yield ElementGroup(elements, codes, xyz[ends])
 
 
 def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> Assembly:
@@ -127,10 +146,11 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
     parts = {"M": "lumped" if mass == "lumped" else "M", "C": "C", "K": "K"}
     found: dict[str, list[Entries]] = {name: [] for name in parts}
     used = np.zeros(6 * len(nodes), dtype=bool)
-    for _, codes, blocks in element_parts(structure):
-        used[codes[blocks.uses]] = True
+    for group in element_groups(structure):
+        blocks = group.blocks()
+        used[group.codes[blocks.uses]] = True
         for name, part in parts.items():
-            found[name].append(_entries(codes, getattr(blocks, part)))
+            found[name].append(_entries(group.codes, getattr(blocks, part)))
     for floor in structure.constraints:
         if isinstance(floor, RigidFloor):
             used[[6 * place[floor.master] + d for d in PLANES[floor.plane]]] = True
@@ -159,11 +179,6 @@ def _entries(codes: Array, block: Array) -> Entries:
     i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
     kept = block != 0
     return i[kept], j[kept], block[kept]
-
-
-def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Sparse:
-    """One matrix from the blocks of some elements."""
-    return _summed([_entries(codes, getattr(blocks, part)) for _, codes, blocks in groups], number, n)
 
 
 def summed_entries(found: list[tuple[Array, Array]], codes: Array, count: int) -> Sparse:

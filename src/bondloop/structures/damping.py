@@ -14,7 +14,7 @@ import numpy as np
 from bondloop.engine.data import Described, Parameter, number
 from bondloop.errors import InputError
 from bondloop.structures.analysis.modal_analysis import modes
-from bondloop.structures.assembly import element_blocks, summed
+from bondloop.structures.assembly import element_groups, summed_entries
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import chosen
 from bondloop.structures.matrices import Matrices, damping_product
@@ -199,9 +199,6 @@ def region_sum(
     part
         Which matrices of the elements.
     """
-    groups = element_blocks(structure)
-    number = np.full(6 * len(structure.nodes), -1)
-    number[assembly.codes] = np.arange(len(assembly.codes))
     total: Sparse = 0 * assembly.C
     for region in regions:
         coefficient = region.beta if part == "K" else region.alpha
@@ -209,13 +206,12 @@ def region_sum(
             continue
         names = set(chosen(structure, region.elements)) if region.elements else set(structure.elements)
         names -= set(chosen(structure, region.without))
-        kept = []
-        for members, codes, blocks in groups:
-            which = np.array([name in names for name in members])
+        found = []
+        for group in element_groups(structure):
+            which = np.array([name in names for name in group.elements])
             if which.any():
-                some = type(blocks)(*(block[which] for block in blocks))
-                kept.append(([n for n in members if n in names], codes[which], some))
-        total = total + coefficient * summed(kept, part, number, len(assembly.codes))
+                found.append((group.codes[which], getattr(group.blocks(), part)[which]))
+        total = total + coefficient * summed_entries(found, assembly.codes, 6 * len(structure.nodes))
     return total
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.elements.bars_and_springs import Bar
-from bondloop.structures.elements.base import DOFS, Array, plane_axes, space_axes
-from bondloop.structures.elements.plane_beams import Frame2D
-from bondloop.structures.elements.space_beams import Frame3D
+from bondloop.structures.elements.base import DOFS, Array, block_diagonal
+from bondloop.structures.elements.beams import Frame2D, Frame3D
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,14 +128,11 @@ def _frame(
             raise InputError(f"{what} is a plane member, which does not bend along z")
         moment = E * float(e.I) * along_y
         f = np.array([-axial, 0, moment, axial, 0, -moment])
-        axes = plane_axes(xyz[None])[0]
     else:
         about_z, about_y = E * float(e.Iz) * along_y, E * float(e.Iy) * along_z
         f = np.zeros(12)
         f[[0, 6]], f[[5, 11]], f[[4, 10]] = [-axial, axial], [about_z, -about_z], [-about_y, about_y]
-        reference = np.full(3, np.nan) if e.reference is None else np.array(e.reference, dtype=float)
-        axes = space_axes(xyz[None], reference[None])[0]
-    T = np.kron(np.eye(2 if isinstance(e, Frame2D) else 4), axes)
+    T = block_diagonal(type(e).axes([e], xyz[None]), len(f))[0]
     released = _released(e)
     if released:
         whole = replace(e, release_a=(), release_b=())

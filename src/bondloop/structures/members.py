@@ -7,19 +7,17 @@ forces, at the beginning a their opposites. An axial force is then positive in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.engine.ir import Quantity
-from bondloop.structures.assembly import element_blocks
+from bondloop.structures.assembly import ElementGroup, element_groups
 from bondloop.structures.dofs import ROTATIONS
 from bondloop.structures.elements.bars_and_springs import Bar, Dashpot, Link
-from bondloop.structures.elements.base import Member, plane_axes, space_axes
-from bondloop.structures.elements.plane_beams import PlaneBending
-from bondloop.structures.elements.space_beams import SpaceBending
+from bondloop.structures.elements.base import Member, block_diagonal
 from bondloop.structures.tolerances import INSTANTS_AT_ONCE
 
 if TYPE_CHECKING:
@@ -55,39 +53,23 @@ ElementRow = tuple[str, Quantity, str, "Array"]
 of freedom."""
 
 
-def member_axes(elements: Sequence[Element], xyz: Array) -> Array:
-    """Return the local axes of members of one kind for one end, shape (n, r, r), r freedoms at an end."""
-    if isinstance(elements[0], SpaceBending):
-        none = (np.nan, np.nan, np.nan)
-        given: list[tuple[float, float, float] | None] = [getattr(e, "reference", None) for e in elements]
-        axes = space_axes(xyz, np.array([none if r is None else r for r in given], dtype=float))
-        turned = np.zeros((len(elements), 6, 6))
-        turned[:, :3, :3] = turned[:, 3:, 3:] = axes
-        return turned
-    if isinstance(elements[0], PlaneBending):
-        return plane_axes(xyz)
-    return space_axes(xyz, np.full((len(elements), 3), np.nan))
+def local_stiffness(group: ElementGroup, blocks: Blocks) -> tuple[Array, Array]:
+    """Return local axes, and what turns global motions of the ends into local end forces, shape (n, d, d)."""
+    axes = type(group.members[0]).axes(group.members, group.xyz)
+    return axes, np.asarray(block_diagonal(axes, blocks.K.shape[1]) @ blocks.K)
 
 
-def local_stiffness(elements: Sequence[Element], xyz: Array, blocks: Blocks) -> Array:
-    """Return what turns global motions of the ends into local end forces, shape (n, d, d)."""
-    axes = member_axes(elements, xyz)
-    r = axes.shape[-1]
-    T = np.zeros_like(blocks.K)
-    T[:, :r, :r] = T[:, r:, r:] = axes
-    return np.asarray(T @ blocks.K)
-
-
-def element_rows(elements: Sequence[Element], xyz: Array, blocks: Blocks) -> list[list[ElementRow]]:
+def element_rows(group: ElementGroup, blocks: Blocks) -> list[list[ElementRow]]:
     """Return what can be read off each of some elements of one kind."""
-    first = elements[0]
+    first = group.members[0]
     if isinstance(first, Member):
-        local = local_stiffness(elements, xyz, blocks)
+        local = local_stiffness(group, blocks)[1]
         reader = _bar if isinstance(first, Bar) else _member
-        return [list(reader(type(e), k, ends)) for e, k, ends in zip(elements, local, xyz, strict=True)]
+        return [list(reader(type(first), k, ends)) for k, ends in zip(local, group.xyz, strict=True)]
     if isinstance(first, Link):
-        return [list(_link(e, ends, block)) for e, ends, block in zip(elements, xyz, blocks.K, strict=True)]
-    return [[] for _ in elements]
+        links = zip(group.members, group.xyz, blocks.K, strict=True)
+        return [list(_link(e, ends, block)) for e, ends, block in links]
+    return [[] for _ in group.elements]
 
 
 def _member(kind: type[Element], local: Array, xyz: Array) -> Iterator[ElementRow]:
@@ -169,20 +151,12 @@ def section_forces(structure: Structure, nodal: NDArray[np.float64]) -> dict[str
     >>> section_forces(s, np.array([[0.0] * 6, [0.1, 0, 0, 0, 0, 0]]))["tie"].end
     {'N': 10.0}
     """
-    place = {name: i for i, name in enumerate(structure.nodes)}
-    xyz, moved = structure.coordinates, np.asarray(nodal, dtype=float).ravel()
+    moved = np.asarray(nodal, dtype=float).ravel()
     result: dict[str, MemberForces] = {}
-    for names, codes, blocks in element_blocks(structure):
-        elements = [structure.elements[n] for n in names]
-        if not isinstance(elements[0], Member):
-            continue
-        ends = np.array([[place[n] for n in e.nodes] for e in elements])
-        local = local_stiffness(elements, xyz[ends], blocks)
-        forces = np.einsum("nij,nj->ni", local, moved[codes])
+    for group, words, axes, local in _members(structure):
+        forces = np.einsum("nij,nj->ni", local, moved[group.codes])
         r = forces.shape[1] // 2
-        words = ("N",) if isinstance(elements[0], Bar) else SECTION[r]
-        axes = member_axes(elements, xyz[ends])
-        for name, e, f, turned in zip(names, elements, forces, axes, strict=True):
+        for (name, e), f, turned in zip(group.elements.items(), forces, axes, strict=True):
             start, end = (dict(zip(words, x.tolist(), strict=False)) for x in (-f[:r], f[r:]))
             result[name] = MemberForces((e.nodes[0], e.nodes[1]), turned[:3, :3], start, end)
     return {name: result[name] for name in structure.elements if name in result}
@@ -212,23 +186,24 @@ def largest_forces(structure: Structure, motion: NDArray[np.float64], force: str
     >>> largest_forces(s, np.array([[[0.0] * 6, [x, 0, 0, 0, 0, 0]] for x in (0.1, -0.2)]), "N").tolist()
     [10.0, 20.0]
     """
-    place = {name: i for i, name in enumerate(structure.nodes)}
-    xyz, moved = structure.coordinates, np.asarray(motion, dtype=float).reshape(len(motion), -1)
+    moved = np.asarray(motion, dtype=float).reshape(len(motion), -1)
     result = np.zeros(len(moved))
-    for names, codes, blocks in element_blocks(structure):
-        elements = [structure.elements[n] for n in names]
-        if not isinstance(elements[0], Member):
-            continue
-        ends = np.array([[place[n] for n in e.nodes] for e in elements])
-        local = local_stiffness(elements, xyz[ends], blocks)
-        r = local.shape[1] // 2
-        words = ("N",) if isinstance(elements[0], Bar) else SECTION[r]
+    for group, words, _, local in _members(structure):
         if force not in words:
             continue
-        k = words.index(force)
+        k, r = words.index(force), local.shape[1] // 2
         rows = local[:, [k, r + k], :]
         for first in range(0, len(moved), INSTANTS_AT_ONCE):
             part = slice(first, first + INSTANTS_AT_ONCE)
-            sizes = np.abs(np.einsum("nij,tnj->tni", rows, moved[part][:, codes]))
+            sizes = np.abs(np.einsum("nij,tnj->tni", rows, moved[part][:, group.codes]))
             result[part] = np.maximum(result[part], sizes.max(axis=(1, 2)))
     return result
+
+
+def _members(structure: Structure) -> Iterator[tuple[ElementGroup, tuple[str, ...], Array, Array]]:
+    """Yield members by their kinds, with names of section forces, local axes, and end forces per motion."""
+    for group in element_groups(structure):
+        if isinstance(group.members[0], Member):
+            axes, local = local_stiffness(group, group.blocks())
+            bar = isinstance(group.members[0], Bar)
+            yield group, ("N",) if bar else SECTION[local.shape[1] // 2], axes, local

@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.errors import InputError, SolveError
-from bondloop.structures.assembly import element_parts, summed_entries
+from bondloop.structures.assembly import element_groups, summed_entries
 from bondloop.structures.elements.bars_and_springs import Bar, rod_stiffness
-from bondloop.structures.elements.base import (
-    DOFS,
-    Member,
-    column,
-    condense,
-    lengths,
-    plane_axes,
-    rotate,
-    space_axes,
-)
-from bondloop.structures.elements.plane_beams import (
-    BENDING,
-    Frame2D,
-    PlaneBending,
-    bending_stiffness,
-    shear_ratio,
-)
-from bondloop.structures.elements.space_beams import ABOUT_Y, ABOUT_Z, MIRROR, Frame3D, SpaceBending, bend
+from bondloop.structures.elements.base import condense, lengths, rotate
+from bondloop.structures.elements.beams import BendingMember, Frame2D, Frame3D
 from bondloop.structures.loads import chosen
 from bondloop.structures.members import section_forces
 from bondloop.structures.tolerances import DENSE_BUCKLING
@@ -145,17 +129,16 @@ def _held_back(structure: Structure, free_strain: Mapping[str, Number]) -> dict[
 
 def geometric_stiffness(structure: Structure, axial: AxialForces, assembly: Assembly) -> Sparse:
     """Return the geometric stiffness of all degrees of freedom that there are, sparse, shape (n, n)."""
-    place = {name: i for i, name in enumerate(structure.nodes)}
-    xyz, found = structure.coordinates, []
-    for names, codes, _ in element_parts(structure):
-        at = [i for i, name in enumerate(names) if axial.forces.get(name)]
-        if not at:
-            continue
-        members = [e for i in at if isinstance(e := structure.elements[names[i]], Member)]
-        ends = np.array([[place[n] for n in e.nodes] for e in members])
-        N = np.array([axial.forces[names[i]] for i in at])
-        found.append((codes[at], member_geometric(members, xyz[ends], N, string=axial.shape == "string")))
-    return summed_entries(found, assembly.codes, 6 * len(place))
+    found = []
+    for group in element_groups(structure):
+        at = [i for i, name in enumerate(group.elements) if axial.forces.get(name)]
+        if at:
+            members, names = group.members, list(group.elements)
+            N = np.array([axial.forces[names[i]] for i in at])
+            some = [members[i] for i in at]
+            G = member_geometric(some, group.xyz[at], N, string=axial.shape == "string")
+            found.append((group.codes[at], G))
+    return summed_entries(found, assembly.codes, 6 * len(structure.nodes))
 
 
 def buckling(name: str, assembly: Assembly, count: int) -> Buckling:
@@ -260,10 +243,10 @@ def bending_geometric(N: Array, L: Array, phi: Array, *, string: bool) -> Array:
 
 def carries_axial_force(element: object) -> bool:
     """Whether a kind of element has a geometric stiffness."""
-    return isinstance(element, (Bar, PlaneBending, SpaceBending))
+    return isinstance(element, (Bar, BendingMember))
 
 
-def member_geometric(elements: Sequence[Member], xyz: Array, N: Array, *, string: bool) -> Array:
+def member_geometric(elements: Sequence[Any], xyz: Array, N: Array, *, string: bool) -> Array:
     """Geometric stiffness of members of one kind in global axes, shape (n, d, d).
 
     Parameters
@@ -282,36 +265,10 @@ def member_geometric(elements: Sequence[Member], xyz: Array, N: Array, *, string
         x = (xyz[:, 1] - xyz[:, 0]) / L[:, None]
         across = np.eye(3) - x[:, :, None] * x[:, None, :]
         return np.asarray(np.einsum("nij,nkl->nikjl", rod_stiffness(N / L), across).reshape(-1, 6, 6))
-    return (_plane if isinstance(elements[0], PlaneBending) else _space)(elements, xyz, L, N, string)
-
-
-def _plane(elements: Sequence[Any], xyz: Array, L: Array, N: Array, string: bool) -> Array:
-    E, I = column(elements, "E"), column(elements, "I")
-    phi = shear_ratio(E * I, type(elements[0]).shear(elements)[0], L)
-    K, G = np.zeros((2, len(L), 6, 6))
-    at = np.ix_(range(len(L)), BENDING, BENDING)
-    K[at], G[at] = bending_stiffness(E * I, L, phi), bending_geometric(N, L, phi, string=string)
-    return rotate(condense(elements, elements[0].node_dofs, K, G, G)[1], plane_axes(xyz))
-
-
-def _space(elements: Sequence[Any], xyz: Array, L: Array, N: Array, string: bool) -> Array:
-    """Both planes of bending; what an axial force does to torsion is left out."""
-    E, A = column(elements, "E"), column(elements, "A")
-    K = bend(elements, L)[0]
-    torsion = np.ix_(range(len(L)), [3, 9], [3, 9])
-    K[torsion] = rod_stiffness(np.ones(len(L)))  # so that a release of it can be eliminated; it is not used
+    kind: type[BendingMember] = type(elements[0])
+    K = kind.local(elements, L)[0]
     G = np.zeros_like(K)
-    rigid = np.full(len(L), np.nan)
-    for places, moment, factor, sign in (
-        (ABOUT_Z, "Iz", "kappa_y", np.ones(4)),
-        (ABOUT_Y, "Iy", "kappa_z", MIRROR),
-    ):
-        shears = hasattr(elements[0], "G")
-        GA = column(elements, factor) * column(elements, "G") * A if shears else rigid
-        phi = shear_ratio(E * column(elements, moment), GA, L)
-        at = np.ix_(range(len(L)), places, places)
-        G[at] = bending_geometric(N, L, phi, string=string) * (sign[:, None] * sign)
-    none = (np.nan, np.nan, np.nan)
-    references = [none if e.reference is None else e.reference for e in elements]
-    axes = space_axes(xyz, np.array(references, dtype=float))
-    return rotate(condense(elements, DOFS, K, G, G)[1], axes)
+    for plane in kind.planes(elements, L):  # what an axial force does to torsion is left out
+        at = np.ix_(range(len(L)), plane.places, plane.places)
+        G[at] = bending_geometric(N, L, plane.phi, string=string) * plane.signs
+    return rotate(condense(elements, kind.node_dofs, K, G, G)[1], kind.axes(elements, xyz))

@@ -14,7 +14,7 @@ from bondloop.display import brief
 from bondloop.engine.data import origin_of, plain, restore
 from bondloop.engine.ir import Const, Expr, Op, Quantity
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.assembly import element_blocks
+from bondloop.structures.assembly import ElementGroup, element_groups
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.members import element_rows
@@ -233,9 +233,13 @@ class Readings(Mapping[str, Reading]):
         if isinstance(self.structure, ShearBuilding):
             return dict(building_readings(self.structure, self._row))
         makers: dict[str, Maker] = {}
-        structure = self.structure
-        for part in (self._of_nodes, self._of_elements, self._of_storeys, self._of_base):
-            makers.update((name, maker) for name, maker in part(structure) if name not in makers)
+        for part in (
+            self._of_nodes(),
+            self._of_elements(),
+            self._of_storeys(self.structure),
+            self._of_base(),
+        ):
+            makers.update((name, maker) for name, maker in part if name not in makers)
         return makers
 
     def _row(self, row: Array) -> dict[int, float]:
@@ -283,7 +287,7 @@ class Readings(Mapping[str, Reading]):
         moved = {direction: float(row @ r) for direction, r in self._rigid.items()}
         return {direction: w for direction, w in moved.items() if w}
 
-    def _of_nodes(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
+    def _of_nodes(self) -> Iterator[tuple[str, Maker]]:
         assembly = self._assembly
         for i, name in enumerate(assembly.names):
             domain = dof_domain(name)
@@ -294,7 +298,6 @@ class Readings(Mapping[str, Reading]):
                 for word, quantity in zip(MOTIONS, kinds, strict=True):
                     yield f"{name}.{word}", partial(self._motion, i, word, quantity)
             yield f"{name}.absolute_acceleration", partial(self._absolute, i)
-        del structure
 
     def _unit(self, i: int) -> Array:
         row = np.zeros(len(self._assembly.names))
@@ -328,8 +331,7 @@ class Readings(Mapping[str, Reading]):
             "ground": self._ground(M),
         }
 
-    def _of_base(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
-        del structure
+    def _of_base(self) -> Iterator[tuple[str, Maker]]:
         a = self._assembly
         for d, axis in enumerate(AXES):
             held = a.held & (a.codes % 6 == d)
@@ -354,21 +356,16 @@ class Readings(Mapping[str, Reading]):
         return Reading(Quantity("base shear", "N", "effort"), **self._balance(row))
 
     @cached_property
-    def _groups(self) -> list[tuple[list[str], Array, Array, Blocks]]:
-        """Per kind of element: names, places of degrees of freedom, coordinates of nodes, matrices."""
-        structure: Any = self.structure
-        place = {name: i for i, name in enumerate(structure.nodes)}
-        xyz = structure.coordinates
-        groups = []
-        for names, codes, blocks in element_blocks(structure):
-            ends = np.array([[place[n] for n in structure.elements[name].nodes] for name in names])
-            groups.append((names, codes, xyz[ends], blocks))
-        return groups
+    def _groups(self) -> list[tuple[ElementGroup, Blocks]]:
+        """Elements by their kinds, with their matrices."""
+        groups = element_groups(self.structure)  # type: ignore[arg-type]
+        return [(group, group.blocks()) for group in groups]
 
-    def _of_elements(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
-        for names, codes, xyz, blocks in self._groups:
-            rows = element_rows([structure.elements[n] for n in names], xyz, blocks)
-            for element, places, own in zip(names, codes, rows, strict=True):
+    def _of_elements(self) -> Iterator[tuple[str, Maker]]:
+        for group, blocks in self._groups:
+            for element, places, own in zip(
+                group.elements, group.codes, element_rows(group, blocks), strict=True
+            ):
                 for name, quantity, word, row in own:
                     yield f"{element}.{name}", partial(self._of_element, places, quantity, word, row)
 
@@ -411,13 +408,13 @@ class Readings(Mapping[str, Reading]):
         structure: Any = self.structure
         low, high = (structure.nodes[n][up] for n in (lower, upper))
         row = np.zeros(len(self._assembly.names))
-        for _, codes, xyz, blocks in self._groups:
-            if xyz.shape[1] != 2:
+        for group, blocks in self._groups:
+            if group.xyz.shape[1] != 2:
                 continue
-            tops = crossing(np.array([(low + high) / 2, 1e-9 * (high - low)]), xyz[:, :, up])
-            per_end = codes.shape[1] // 2
+            tops = crossing(np.array([(low + high) / 2, 1e-9 * (high - low)]), group.xyz[:, :, up])
+            per_end = group.codes.shape[1] // 2
             for e, end in zip(*np.nonzero(tops), strict=True):
-                own = codes[e]
+                own = group.codes[e]
                 mine = [i for i in range(end * per_end, (end + 1) * per_end) if own[i] % 6 == d]
                 for j, weight in enumerate(blocks.K[e][mine].sum(axis=0)):
                     if weight and int(own[j]) in self._place:

@@ -17,6 +17,7 @@ from bondloop.structures.elements.base import (
     Member,
     Number,
     column,
+    damped_blocks,
     lengths,
     stiff,
 )
@@ -81,14 +82,14 @@ class Bar(Member):
         """Global matrices: k ⊗ (x xᵀ) and m ⊗ identity, shape (n, 6, 6)."""
         L = lengths(xyz)
         x = (xyz[:, 1] - xyz[:, 0]) / L[:, None]
-        E, A, rho, beta = (column(elements, name) for name in ("E", "A", "rho", "beta"))
+        E, A, rho = (column(elements, name) for name in ("E", "A", "rho"))
         along = x[:, :, None] * x[:, None, :]
         K = np.einsum("nij,nkl->nikjl", rod_stiffness(E * A / L), along).reshape(-1, 6, 6)
         M, lumped = (
             np.einsum("nij,kl->nikjl", part(rho * A * L), np.eye(3)).reshape(-1, 6, 6)
             for part in (rod_mass, rod_lumped)
         )
-        return Blocks(K, beta[:, None, None] * K, M, lumped, stiff(K, cls.node_dofs))
+        return damped_blocks(elements, K, M, lumped)
 
     def frequency(self, size: float) -> float | None:
         """First axial frequency of a bar fixed at both ends, c / 2L."""
@@ -174,8 +175,7 @@ class Spring(Link):
     def blocks(cls, elements: Sequence[Self], xyz: Array) -> Blocks:
         """Stiffness, and damping beta times it."""
         K = link_blocks(elements, xyz, column(elements, "k"))
-        zero = np.zeros_like(K)
-        return Blocks(K, column(elements, "beta")[:, None, None] * K, zero, zero, stiff(K, DOFS))
+        return damped_blocks(elements, K, np.zeros_like(K), np.zeros_like(K))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from bondloop.structures.tolerances import NO_STIFFNESS
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
-    from bondloop.structures.elements.plane_beams import PlaneBending
-    from bondloop.structures.elements.space_beams import SpaceBending
+    from bondloop.structures.elements.beams import BendingMember
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -159,6 +158,11 @@ class Member(Element, family="element"):
             return [f"leaves the xy-plane (z from {xyz[0, 2]:g} to {xyz[1, 2]:g} m); use Frame3D or Beam3D"]
         return []
 
+    @classmethod
+    def axes(cls, elements: Sequence[Member], xyz: Array) -> Array:
+        """Local axes of members as rows of global components, shape (n, r, r)."""
+        return space_axes(xyz, np.full((len(elements), 3), np.nan))
+
     def piece(self, a: str, b: str, *, first: bool, last: bool) -> Self:
         """Return this member between other nodes, a part of the whole: only outer ends stay released.
 
@@ -198,12 +202,17 @@ def rotate(local: Array, axes: Array) -> Array:
     axes
         Shape (n, r, r), the rows being the local axes in global components; d is a multiple of r.
     """
-    n, d, _ = local.shape
-    r = axes.shape[-1]
-    T = np.zeros((n, d, d))
-    for k in range(0, d, r):
-        T[:, k : k + r, k : k + r] = axes
+    T = block_diagonal(axes, local.shape[1])
     return np.asarray(T.transpose(0, 2, 1) @ local @ T)
+
+
+def block_diagonal(axes: Array, size: int) -> Array:
+    """Return matrices of a ``size`` with ``axes`` again and again on the diagonal, shape (n, size, size)."""
+    r = axes.shape[-1]
+    T = np.zeros((len(axes), size, size))
+    for k in range(0, size, r):
+        T[:, k : k + r, k : k + r] = axes
+    return T
 
 
 def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
@@ -218,8 +227,14 @@ def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
     return uses
 
 
+def damped_blocks(elements: Sequence[Element], K: Array, M: Array, lumped: Array) -> Blocks:
+    """Return global matrices of elements of one kind, damped in proportion to their stiffness."""
+    damping = column(elements, "beta")[:, None, None] * K
+    return Blocks(K, damping, M, lumped, stiff(K, type(elements[0]).node_dofs))
+
+
 def condense(
-    elements: Sequence[PlaneBending | SpaceBending], dofs: Sequence[str], K: Array, M: Array, lumped: Array
+    elements: Sequence[BendingMember], dofs: Sequence[str], K: Array, M: Array, lumped: Array
 ) -> tuple[Array, Array, Array]:
     """Release ends: static condensation of the released local rotations.
 
