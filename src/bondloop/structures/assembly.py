@@ -231,6 +231,6 @@ def constraint_rows(
         if not missing:
             rows.append(row)
         elif not c.lenient:
-            faults.append(f"constraint {c.label}: no element uses {', '.join(missing)}")
+            faults.append(f"{c.label}: no element uses {', '.join(missing)}")
     raise_faults(structure.name, faults)
     return [[(int(number[code]), a) for code, a in row] for row in rows]

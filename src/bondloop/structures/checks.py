@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,68 +28,75 @@ def raise_faults(name: str, faults: list[str], shown: int = 20) -> None:
 
 def structure_faults(structure: Structure) -> list[str]:
     """Faults of elements, supports and constraints, each with the name of what has it."""
-    found: list[str] = []
-    if not structure.elements:
-        found.append("has no elements")
-    nodes = structure.nodes
     xyz = structure.coordinates
     size = float(np.linalg.norm(np.ptp(xyz, axis=0))) if len(xyz) else 0.0
-    place = {name: i for i, name in enumerate(nodes)}
-    for name, e in structure.elements.items():
-        missing = [n for n in e.nodes if n not in place]
-        found += [f"{name}: {unknown_name('node', n, nodes)}" for n in missing]
-        if not missing:
-            wrong = e.faults(xyz[[place[n] for n in e.nodes]])
-            found += [f"{name} ({' to '.join(e.nodes)}): {w}" for w in wrong]
-            f = None if wrong or not size else e.frequency(size)
-            if f is not None and f > structure.highest_frequency:
-                found.append(
-                    f"{name} ({' to '.join(e.nodes)}): a member of this section, {size:.3g} m long as the "
-                    f"structure, would vibrate at {f:.3g} Hz; check the units of E, rho and section (SI: Pa, "
-                    "kg/m³, m², m⁴) or raise highest_frequency of the structure"
-                )
-    for node, dofs in structure.supports.items():
-        if node not in place:
-            found.append(f"support: {unknown_name('node', node, nodes)}")
-        found += [
-            f"support of '{node}': {unknown_name('degree of freedom', d, DOFS)}"
-            for d in dofs
-            if d not in DOFS
-        ]
-    for c in structure.constraints:
-        if isinstance(c, RigidFloor):
-            wanted, what = (c.master, *c.nodes), f"rigid floor of '{c.master}'"
-        else:
-            wanted, what = tuple(d.rpartition(".")[0] for d, _ in c.terms), f"constraint {c.label}"
-        found += [
-            f"{what}: {unknown_name('node', n, nodes)}" for n in dict.fromkeys(wanted) if n not in place
-        ]
-        if isinstance(c, RigidFloor) and all(n in place for n in wanted):
-            found += _out_of_plane(c, xyz, place, size)
+    found = [] if structure.elements else ["has no elements"]
+    found += (
+        _element_faults(structure, size) + _support_faults(structure) + _constraint_faults(structure, size)
+    )
     return found + orphans(structure) + unjoined(structure, size)
 
 
-def _out_of_plane(floor: RigidFloor, xyz: Array, place: dict[str, int], size: float) -> list[str]:
+def _unknown_nodes(structure: Structure, what: str, nodes: Iterable[str]) -> list[str]:
+    return [f"{what}: {unknown_name('node', n, structure.nodes)}" for n in nodes if n not in structure.nodes]
+
+
+def _element_faults(structure: Structure, size: float) -> list[str]:
+    found: list[str] = []
+    for name, e in structure.elements.items():
+        missing = _unknown_nodes(structure, name, e.nodes)
+        if missing:
+            found += missing
+            continue
+        where = f"{name} ({' to '.join(e.nodes)})"
+        wrong = e.faults(np.array([structure.nodes[n] for n in e.nodes]))
+        found += [f"{where}: {w}" for w in wrong]
+        f = None if wrong or not size else e.frequency(size)
+        if f is not None and f > structure.highest_frequency:
+            found.append(
+                f"{where}: a member of this section, {size:.3g} m long as the structure, would vibrate at "
+                f"{f:.3g} Hz; check the units of E, rho and section (SI: Pa, kg/m³, m², m⁴) or raise "
+                "highest_frequency of the structure"
+            )
+    return found
+
+
+def _support_faults(structure: Structure) -> list[str]:
+    found: list[str] = []
+    for node, dofs in structure.supports.items():
+        found += _unknown_nodes(structure, "support", [node])
+        wrong = [unknown_name("degree of freedom", d, DOFS) for d in dofs if d not in DOFS]
+        found += [f"support of '{node}': {words}" for words in wrong]
+    return found
+
+
+def _constraint_faults(structure: Structure, size: float) -> list[str]:
+    found: list[str] = []
+    for c in structure.constraints:
+        missing = _unknown_nodes(structure, c.label, dict.fromkeys(c.joined))
+        found += missing
+        if isinstance(c, RigidFloor) and not missing:
+            found += _out_of_plane(c, structure.nodes, size)
+    return found
+
+
+def _out_of_plane(
+    floor: RigidFloor, nodes: Mapping[str, tuple[float, float, float]], size: float
+) -> list[str]:
     """Nodes of a floor that are not in its plane: they would move as if they were."""
     axis = ("yz", "xz", "xy").index(floor.plane)
-    level = float(xyz[place[floor.master], axis])
+    level = nodes[floor.master][axis]
     return [
-        f"rigid floor of '{floor.master}': node '{n}' lies at {'xyz'[axis]} = {xyz[place[n], axis]:g} m, not "
-        f"in the floor's plane {'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
+        f"{floor.label}: node '{n}' lies at {'xyz'[axis]} = {nodes[n][axis]:g} m, not in the floor's plane "
+        f"{'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
         for n in floor.nodes
-        if abs(xyz[place[n], axis] - level) > OUT_OF_PLANE * max(size, abs(level))
+        if abs(nodes[n][axis] - level) > OUT_OF_PLANE * max(size, abs(level))
     ]
 
 
 def _joined(structure: Structure) -> list[tuple[str, ...]]:
     """Return the nodes that each element or constraint joins."""
-    joined: list[tuple[str, ...]] = [tuple(e.nodes) for e in structure.elements.values()]
-    for c in structure.constraints:
-        if isinstance(c, RigidFloor):
-            joined.append((c.master, *c.nodes))
-        else:
-            joined.append(tuple(d.rpartition(".")[0] for d, _ in c.terms))
-    return joined
+    return [tuple(e.nodes) for e in structure.elements.values()] + [c.joined for c in structure.constraints]
 
 
 def orphans(structure: Structure) -> list[str]:
@@ -105,31 +113,14 @@ def unjoined(structure: Structure, size: float) -> list[str]:
     if size <= 0 or len(ends) < 2:
         return []
     places: dict[tuple[float, ...], list[str]] = {}
-    for n in structure.nodes:
-        key = tuple(np.round(np.array(structure.nodes[n]) / (OUT_OF_PLANE * size)).tolist())
+    for n, at in structure.nodes.items():
+        key = tuple(np.round(np.array(at) / (OUT_OF_PLANE * size)).tolist())
         places.setdefault(key, []).append(n)
-    crowded = {n: i for i, names in enumerate(places.values()) if len(names) > 1 for n in names}
-    leader = {n: n for n in crowded}
-
-    def first(n: str) -> str:
-        while leader[n] != n:
-            n = leader[n]
-        return n
-
-    for names in _joined(structure):
-        here = [n for n in names if n in crowded]
-        for a in here:
-            for b in here:
-                if crowded[a] == crowded[b]:
-                    leader[first(a)] = first(b)
-    for names in structure.separate:
-        for n in names[1:]:
-            if n in leader and names[0] in leader:
-                leader[first(n)] = first(names[0])
+    crowds = [names for names in places.values() if len(names) > 1]
+    body = _bodies(structure, crowds)
     faults = []
-    for crowd in places.values():
-        at = [n for n in crowd if n in ends]
-        apart = {first(n): n for n in at} if len(at) > 1 else {}
+    for crowd in crowds:
+        apart = {body[n]: n for n in crowd if n in ends}
         if len(apart) > 1:
             a, b = list(apart.values())[:2]
             faults.append(
@@ -137,6 +128,25 @@ def unjoined(structure: Structure, size: float) -> list[str]:
                 f"tie('{a}', '{b}'), or say that they move apart, apart('{a}', '{b}')"
             )
     return faults
+
+
+def _bodies(structure: Structure, crowds: list[list[str]]) -> dict[str, int]:
+    """Return for each node at a shared place a number, the same for nodes that are joined there or said apart."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    place = {n: i for i, names in enumerate(crowds) for n in names}
+    number = {n: k for k, n in enumerate(place)}
+    pairs: list[tuple[int, int]] = []
+    for names in _joined(structure):
+        first: dict[int, str] = {}
+        here = [n for n in names if n in place]
+        pairs += [(number[first.setdefault(place[n], n)], number[n]) for n in here]
+    for names in structure.separate:
+        pairs += [(number[names[0]], number[n]) for n in names[1:] if n in number and names[0] in number]
+    rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
+    graph = coo_array((np.ones(len(pairs)), (rows, columns)), shape=(len(number), len(number)))
+    return dict(zip(number, connected_components(graph, directed=False)[1].tolist(), strict=True))
 
 
 def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:

@@ -136,8 +136,13 @@ class Constraint(Described, member_of="constraint"):
 
     @property
     def label(self) -> str:
-        """The constraint as it may be written, such as ``1 a.ux - 1 b.ux = 0``."""
-        return " ".join(f"{c:+g} {d}" for d, c in self.terms) + " = 0"
+        """The constraint as it may be written, such as ``constraint +1 a.ux -1 b.ux = 0``."""
+        return f"constraint {' '.join(f'{c:+g} {d}' for d, c in self.terms)} = 0"
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """Names of the nodes that it joins."""
+        return tuple(d.rpartition(".")[0] for d, _ in self.terms)
 
 
 def _weighed(pairs: Sequence[tuple[str, object]], totals: set[Domain]) -> list[tuple[str, float]]:
@@ -164,6 +169,16 @@ class RigidFloor(Described, member_of="constraint"):
     master: str
     nodes: tuple[str, ...]
     plane: str
+
+    @property
+    def label(self) -> str:
+        """What errors call it."""
+        return f"rigid floor of '{self.master}'"
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """Names of the nodes that it joins."""
+        return (self.master, *self.nodes)
 
 
 def floor_rows(

@@ -303,7 +303,15 @@ class EquationOfMotion:
     def unbalanced(
         self, fraction: float, r: Vector, v: Vector, u: Vector
     ) -> list[tuple[NDArray[Any], Sequence[Expr] | Vector]]:
-        """Return the terms of F - r - C v - K u, with the load at a ``fraction`` of the step."""
+        """Return the terms of F - r - C v - K u.
+
+        Parameters
+        ----------
+        fraction
+            Of the step: where the load is taken.
+        r, v, u
+            Restoring forces, velocities and displacements.
+        """
         return [(self.eye, self.load(fraction)), (-self.eye, r), (-self.C, v), (-self.K, u)]
 
     def solved(self, targets: Vector, inverse: Inverse | Array, terms: Terms, word: str) -> list[Step]:
@@ -335,13 +343,29 @@ class EquationOfMotion:
         return [*combination(total, terms), *combination(targets, [(inverse, total)])]
 
     def update(self, u: Vector, v: Vector, a: Vector, own: Mapping[Var, Expr] | None = None) -> Update:
-        """Return the update that ends a step: the new motion ``u, v, a``, and the scheme's ``own`` states."""
+        """Return the update that ends a step.
+
+        Parameters
+        ----------
+        u, v, a
+            The motion at its end.
+        own
+            Next values of the scheme's own states.
+        """
         m = self.motion
         pairs = zip((*m.displacement, *m.velocity, *m.acceleration), (*u, *v, *a), strict=True)
         return Update((*pairs, *(own or {}).items()))
 
     def of_acceleration(self, matrix: Array, word: str, targets: Vector) -> dict[Var, Expr]:
-        """Return initial values of ``targets``: a ``matrix``, called a ``word``, times the acceleration."""
+        """Return initial values: a matrix times the acceleration.
+
+        Parameters
+        ----------
+        matrix, word
+            The matrix, and its name.
+        targets
+            The variables that get them.
+        """
         named = ConstantMatrix(matrix, word)
         return {var: MatrixRow(named, i, self.motion.acceleration) for i, var in enumerate(targets)}
 
