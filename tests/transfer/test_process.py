@@ -13,7 +13,7 @@ from bondloop.papers.gawthrop_two_actuators import PointMass
 from bondloop.rigs import Emulated
 from bondloop.transfer import transfer_system
 from bondloop.transfer.held_input import hold_late, linear_recursion, orthonormal, project_out
-from bondloop.transfer.process import G1, G1D, G2, G2D, Process, first_order, second_order
+from bondloop.transfer.process import Process, first_order, second_order
 
 T = 1e-3
 RNG = np.random.default_rng(4)
@@ -25,11 +25,12 @@ def test_du_bois_models_have_the_papers_response():
     f = np.array([0.0, 3.0, 17.0])
     s = 2j * np.pi * f
     K, tau, zeta, w0, late = 0.97, 0.012, 0.55, 130.0, 0.0047
-    assert G1(K, tau).response(f) == pytest.approx(K / (tau * s + 1))
-    assert G1D(K, tau, late).response(f) == pytest.approx(K * np.exp(-late * s) / (tau * s + 1))
+    f0 = w0 / (2 * np.pi)
+    assert first_order(K, tau).response(f) == pytest.approx(K / (tau * s + 1))
+    assert first_order(K, tau, late).response(f) == pytest.approx(K * np.exp(-late * s) / (tau * s + 1))
     second = K * w0**2 / (s**2 + 2 * zeta * w0 * s + w0**2)
-    assert G2(K, w0, zeta).response(f) == pytest.approx(second)
-    assert G2D(K, w0, zeta, late).response(f) == pytest.approx(second * np.exp(-late * s))
+    assert second_order(K, f0, zeta).response(f) == pytest.approx(second)
+    assert second_order(K, f0, zeta, late).response(f) == pytest.approx(second * np.exp(-late * s))
 
 
 @pytest.mark.parametrize(

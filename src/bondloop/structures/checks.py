@@ -131,7 +131,7 @@ def unjoined(structure: Structure, size: float) -> list[str]:
 
 
 def _bodies(structure: Structure, crowds: list[list[str]]) -> dict[str, int]:
-    """Return for each node at a shared place a number, the same for nodes that are joined there or said apart."""
+    """Return a number for each node at a shared place, the same for nodes that are joined or said apart."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -49,7 +49,6 @@ from bondloop.bondgraph.elements import (
 )
 from bondloop.errors import InputError
 from bondloop.structures import DOFS, StructureModel, known_footing
-from bondloop.substructure.tolerances import GROUND_ROUNDING, RIGID_RESIDUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,6 +90,8 @@ class GroundFrame:
         Directions in which all supports move (``"ux"``), or supports that move one by one (``"foot.ux"``).
     carried
         Of a physical half: how far each of its interfaces goes with the ground, by direction.
+    rounding
+        Share of the ground's motion that rounding leaves.
 
     Examples
     --------
@@ -106,9 +107,14 @@ class GroundFrame:
     """
 
     def __init__(
-        self, model: Model, wheres: Sequence[str], carried: Sequence[Mapping[str, float]] | None = None
+        self,
+        model: Model,
+        wheres: Sequence[str],
+        carried: Sequence[Mapping[str, float]] | None = None,
+        *,
+        rounding: float = 1e-12,
     ) -> None:
-        self.model, self.wheres, self.carried = model, list(wheres), carried
+        self.model, self.wheres, self.carried, self.rounding = model, list(wheres), carried, rounding
         self.uniform = all(w in DOFS for w in self.wheres)
         self.structures = [p for _, p in model.walk() if isinstance(p, StructureModel)]
         if not self.structures and carried is None:
@@ -116,10 +122,7 @@ class GroundFrame:
                 "ground: there is no structure that stands on it; make one of the model with field_form, "
                 "network_form or modal_form, or drive the model's own source that is the ground"
             )
-        if INTERFACE in model.__dict__:
-            self.sensors = interfaces(model)
-        else:
-            self.sensors = []
+        self.sensors = interfaces(model) if INTERFACE in model.__dict__ else []
         self.groups = self._grouped()
 
     # ---------------------------------------------------------------- what there is
@@ -170,8 +173,7 @@ class GroundFrame:
         imposed = {b: s.ground_motion(where)[dof] for b, s, dof in group.joints if dof}
         if not group.joints and self.carried is not None:
             imposed = {bonds_of(self.sensors[i])[0]: self.carried[i][where] for i in group.ends}
-        rigid = rigid_flows(group.parts, imposed)
-        return dict(rigid.flows), rigid.stretched
+        return rigid_flows(group.parts, imposed)
 
     def _tests(self, group: _Group) -> list[str]:
         """Return the rigid motions by which it is told whether a group stands on the ground."""
@@ -210,12 +212,12 @@ class GroundFrame:
             return "relative"
         if not self.uniform:
             return "absolute"
-        moved = [b for flows, _ in along for b, f in flows.items() if abs(f) > 1e-12]
+        moved = [b for flows, _ in along for b, f in flows.items() if abs(f) > self.rounding]
         return "absolute" if any(b in bonds_of(p) for p in inertias for b in moved) else None
 
     def _refuse_untold(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
         """Refuse laws that the ground moves and that do not say whether they have mass."""
-        moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > GROUND_ROUNDING}
+        moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > self.rounding}
         for part in group.parts:
             if is_untold(part) and moved.intersection(bonds_of(part)):
                 kind = type(getattr(part, "law", part)).__name__
@@ -284,77 +286,45 @@ class GroundFrame:
         """
         if self.carried is not None and self.structures and coordinates == "absolute" and self.floats:
             return self.model.copy()  # moved in space, it needs nothing else
-        shifts: dict[Bond, Shift] = {}
-        for group in self.groups:
-            need = self.natural(group)
-            frame = need or (coordinates if group.ends else "relative")
-            if frame == "absolute":
-                for b, s, dof in group.joints:
-                    if dof:
-                        add_shift(
-                            shifts,
-                            b,
-                            b.head in group.parts,
-                            {w: s.ground_motion(w)[dof] for w in self.wheres},
-                        )
-            if group.ends and frame != coordinates:
-                sign = 1.0 if coordinates == "absolute" else -1.0
-                for i in group.ends:
-                    b = bonds_of(self.sensors[i])[0]
-                    gains = {w: sign * self._along(group, w)[0][b] for w in self.wheres}
-                    add_shift(shifts, b, b.head is self.sensors[i], gains)
         copy = self.model.copy()
         twins = dict(zip((p for _, p in self.model.walk()), (p for _, p in copy.walk()), strict=True))
         bonds = dict(zip(self.model.bonds(), copy.bonds(), strict=True))
-        totals: list[tuple[Zero, Shift]] = []
-        for b, shift in shifts.items():
-            if any(abs(gain) > GROUND_ROUNDING for gain in shift.gains.values()):
-                totals.append((opened(copy, bonds[b], len(totals)), shift))
+        totals = [
+            (opened(copy, bonds[b], i), gains)
+            for i, (b, gains) in enumerate(self._gains(coordinates).items())
+        ]
         for where in self.wheres:
             loads = [(twins[one], x) for s in self.structures for one, x in s.ground_load(where)]
             drags = [(twins[one], x) for s in self.structures for one, x in s.ground_drag(where)]
-            flows = [(total, x.into_head * x.gains[where]) for total, x in totals]
-            drive(
-                copy,
-                where,
-                loads,
-                drags,
-                [(total, gain) for total, gain in flows if abs(gain) > GROUND_ROUNDING],
-            )
+            flows = [(total, gains[where]) for total, gains in totals if abs(gains[where]) > self.rounding]
+            drive(copy, where, loads, drags, flows)
         return copy
+
+    def _gains(self, coordinates: Coordinates) -> dict[Bond, dict[str, float]]:
+        """Return by bond and direction what its head's flow gains of the ground's velocity."""
+        gained: dict[Bond, dict[str, float]] = {}
+
+        def add(b: Bond, head: bool, gains: Mapping[str, float]) -> None:
+            total = gained.setdefault(b, dict.fromkeys(self.wheres, 0.0))
+            for where, gain in gains.items():
+                total[where] += gain if head else -gain
+
+        for group in self.groups:
+            frame = self.natural(group) or (coordinates if group.ends else "relative")
+            for b, s, dof in group.joints if frame == "absolute" else ():
+                if dof:
+                    add(b, b.head in group.parts, {w: s.ground_motion(w)[dof] for w in self.wheres})
+            for i in group.ends if frame != coordinates else ():
+                sign = 1.0 if coordinates == "absolute" else -1.0
+                b = bonds_of(self.sensors[i])[0]
+                own = {w: sign * self._along(group, w)[0][b] for w in self.wheres}
+                add(b, b.head is self.sensors[i], own)
+        return {b: x for b, x in gained.items() if any(abs(gain) > self.rounding for gain in x.values())}
 
 
 def _names(parts: Sequence[Part]) -> str:
     paths = [p.path for p in parts if not isinstance(p, Port)]
     return ", ".join(paths[:3]) + (" ..." if len(paths) > 3 else "")
-
-
-@dataclass
-class Shift:
-    """The ground's velocity in a bond: how much by direction; +1 where the head's flow gains it, else -1."""
-
-    into_head: int
-    gains: dict[str, float]
-
-
-def add_shift(shifts: dict[Bond, Shift], b: Bond, head: bool, gains: Mapping[str, float]) -> None:
-    """Let the flow at a bond's head, or else at its tail, gain shares of the ground's velocity.
-
-    Parameters
-    ----------
-    shifts
-        By bond, what there is already.
-    b, head
-        The bond, and whether its head gains.
-    gains
-        By direction or support, how much.
-    """
-    sign = 1 if head else -1
-    if b not in shifts:
-        shifts[b] = Shift(sign, dict(gains))
-        return
-    for where, gain in gains.items():
-        shifts[b].gains[where] += gain * sign * shifts[b].into_head
 
 
 def opened(model: Model, b: Bond, number: int) -> Zero:
@@ -432,23 +402,6 @@ def ground_input(where: str) -> str:
     return f"ground_{words}"
 
 
-@dataclass(frozen=True)
-class Rigid:
-    """Flows of the bonds among some parts while they are carried along.
-
-    Attributes
-    ----------
-    flows
-        By bond, the flow per unit of the motion.
-    stretched
-        Whether something is stretched by it: a spring, a dashpot, a source of flow that is fixed to the
-        ground.
-    """
-
-    flows: Mapping[Bond, float]
-    stretched: bool
-
-
 def is_untold(part: Part) -> bool:
     """Return whether nobody has said how the mass of a part, if any, goes with the ground."""
     return isinstance(part, Multiport) and not isinstance(part, IField) and part.mass_is is None
@@ -466,8 +419,13 @@ def is_power(b: Bond) -> bool:
     return b.word is None and not b.tail.is_signal and not b.head.is_signal
 
 
-def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
-    """Return the flows among parts, of which some are imposed, with nothing stretched if that can be.
+def rigid_flows(
+    parts: Iterable[Part], imposed: Mapping[Bond, float], residual: float = 1e-9
+) -> tuple[dict[Bond, float], bool]:
+    """Return the flows among parts that are carried along, and whether something is stretched by it.
+
+    Some flows are imposed; the others are such that nothing is stretched, if that can be: no spring, dashpot,
+    or source of flow that is fixed to the ground.
 
     Junctions, ports and transformers are equations of flows. A compliance, a resistor, a gyrator or a source
     of flow asks for no flow; an inertia, a mass that is carried, a source of effort or an interface for
@@ -479,6 +437,8 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
         The parts, each with one-component bonds.
     imposed
         Flows that are known, by bond.
+    residual
+        What is left of the equations, relative to the imposed flows, where nothing is stretched.
     """
     members = list(parts)
     bonds = list(dict.fromkeys(b for p in members for b in bonds_of(p) if is_power(b)))
@@ -500,11 +460,11 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
     values = np.array([imposed.get(b, np.nan) for b in bonds])
     known = ~np.isnan(values)
     total = float(np.abs(values[known]).max(initial=0.0))
-    flows, residual = _solved(_rows(hard + soft, len(bonds)), values, known)
-    stretched = residual > RIGID_RESIDUAL * max(total, 1e-300)
+    flows, left = _solved(_rows(hard + soft, len(bonds)), values, known)
+    stretched = left > residual * max(total, 1e-300)
     if stretched:  # what moves it, without asking what that stretches
-        flows, residual = _solved(_rows(hard, len(bonds)), values, known)
-    return Rigid(dict(zip(bonds, flows.tolist(), strict=True)), stretched)
+        flows, _ = _solved(_rows(hard, len(bonds)), values, known)
+    return dict(zip(bonds, flows.tolist(), strict=True)), stretched
 
 
 def _follows(part: Part) -> bool:

@@ -1,5 +1,7 @@
 """Process models of transfer systems: a rational function and a delay (du Bois 2010), one or a matrix."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import json
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.bondgraph import TRANSLATION
 from bondloop.containers import expect_file
+from bondloop.engine import System
 from bondloop.engine.data import (
     POSITIVE,
     Described,
@@ -24,7 +28,7 @@ from bondloop.engine.data import (
     si_array,
     stamp,
 )
-from bondloop.engine.ir import Interface, Program
+from bondloop.engine.ir import Const, Expr, Interface, Program, Var
 from bondloop.errors import InputError, SolveError
 from bondloop.transfer.held_input import hold_late, linear_recursion, mix
 from bondloop.units import multiplied, unit_in
@@ -33,11 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
-
-    from bondloop.engine import System
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 FORMAT, VERSION = "bondloop process model", 1
@@ -235,10 +234,6 @@ class Process(_ProcessFamily):
         >>> first_order(1.0, 0.01).actuator().inputs
         ('command', 'load')
         """
-        from bondloop.bondgraph import TRANSLATION
-        from bondloop.engine import System
-        from bondloop.engine.ir import Const, Expr, Var
-
         if self.relative_degree < 1:
             raise InputError(
                 "an actuator needs more poles than zeros: with as many zeros its displacement would jump "
@@ -249,27 +244,21 @@ class Process(_ProcessFamily):
         b = np.concatenate([np.zeros(n + 1 - len(b)), b]) / a[0]
         a = a / a[0]
         # Observer form: the first state is the displacement, and its rate is the velocity itself.
-        d = TRANSLATION
-        x = [Var("displacement", quantity=d.displacement), *(Var(f"rest[{i}]") for i in range(1, n))]
-        command = Var("command", quantity=d.displacement)
-        load = Var("load", quantity=d.effort)
+        x = [
+            Var("displacement", quantity=TRANSLATION.displacement),
+            *(Var(f"rest[{i}]") for i in range(1, n)),
+        ]
+        command = Var("command", quantity=TRANSLATION.displacement)
+        load = Var("load", quantity=TRANSLATION.effort)
         values: dict[Var, float | None] = {}
-        rates: list[Expr] = []
+        rates = []
         for i in range(n):
-            rate: Expr = x[i + 1] if i + 1 < n else Const(0.0)
-            for letter, value, of in (("a", -a[i + 1], x[0]), ("b", b[i + 1], command)):
-                if value:
-                    p = Var(f"{letter}[{n - 1 - i}]")
-                    values[p] = float(value)
-                    rate = rate + p * of
-            rates.append(rate)
-        velocity = Var("velocity", quantity=d.flow)
+            terms = [(f"a[{n - 1 - i}]", -a[i + 1], x[0]), (f"b[{n - 1 - i}]", b[i + 1], command)]
+            rates.append(_rate(x[i + 1] if i + 1 < n else Const(0.0), terms, values))
+        velocity = Var("velocity", quantity=TRANSLATION.flow)
         states: dict[Var, Expr] = dict(zip(x, [velocity, *rates[1:]], strict=True))
-        system = System(
-            "actuator",
-            Interface(states, (command, load), {"velocity": velocity}, values),
-            Program({velocity: rates[0]}),
-        )
+        outside = Interface(states, (command, load), {"velocity": velocity}, values)
+        system = System("actuator", outside, Program({velocity: rates[0]}))
         stamp(system, _ACTUATOR, {"process": self, "pade": pade})
         return system
 
@@ -355,6 +344,17 @@ def _actuator(process: Process, pade: int = 0) -> System:
 
 
 _ACTUATOR = register(Kind("system", "actuator", _actuator))
+
+
+def _rate(start: Expr, terms: Iterable[tuple[str, float, Var]], values: dict[Var, float | None]) -> Expr:
+    """Return a sum of variables, whose weights become parameters by their names; ``values`` collects them."""
+    total = start
+    for name, value, of in terms:
+        if value:
+            p = Var(name)
+            values[p] = float(value)
+            total = total + p * of
+    return total
 
 
 def _in_seconds(numerator: ArrayLike, denominator: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
@@ -476,40 +476,6 @@ def second_order(
     return Process((number(gain, "gain"),), (1 / w**2, 2 * ratio / w, 1.0), late)
 
 
-@describable("process", remembered=False)
-def G1(gain: float | str, time_constant: float | str) -> Process:
-    """Return G1 of du Bois 2010, eq. 1: K / (tau_p s + 1)."""
-    return first_order(gain, time_constant)
-
-
-@describable("process", remembered=False)
-def G2(gain: float | str, natural_frequency: float | str, damping: float | str) -> Process:
-    """Return G2 of du Bois 2010, eq. 1, with w0 in rad/s: K w0^2 / (s^2 + 2 zeta w0 s + w0^2)."""
-    return second_order(gain, _in_hertz(natural_frequency), damping)
-
-
-@describable("process", remembered=False)
-def G1D(gain: float | str, time_constant: float | str, delay: float | str) -> Process:
-    """Return G1D of du Bois 2010, eq. 1: K e^(-tau_d s) / (tau_p s + 1)."""
-    return first_order(gain, time_constant, delay)
-
-
-@describable("process", remembered=False)
-def G2D(
-    gain: float | str, natural_frequency: float | str, damping: float | str, delay: float | str
-) -> Process:
-    """Return G2D of du Bois 2010, eq. 1, with w0 in rad/s: G2 with a delay of tau_d.
-
-    >>> G2D(1.0, 100.0, 0.7, 0.005).poles().round(3).tolist()
-    [(-70-71.414j), (-70+71.414j)]
-    """
-    return second_order(gain, _in_hertz(natural_frequency), damping, delay)
-
-
-def _in_hertz(natural_frequency: float | str) -> float:
-    return number(natural_frequency, "natural_frequency", "rad/s") / (2 * np.pi)
-
-
 def _number(value: float) -> str:
     r"""Write a number for LaTeX.
 
@@ -616,11 +582,6 @@ class ProcessMatrix(Described, member_of="process"):
         >>> G.actuator().inputs
         ('command[0]', 'command[1]', 'load[0]', 'load[1]')
         """
-        from bondloop.bondgraph import TRANSLATION
-        from bondloop.engine import System
-        from bondloop.engine.ir import Const, Expr, Var
-
-        d = TRANSLATION
         late = {entry.delay for row in self.entries for entry in row}
         if pade < 1 and len(late) > 1:
             raise InputError(
@@ -633,33 +594,24 @@ class ProcessMatrix(Described, member_of="process"):
         T = np.vstack([C, rest])
         inverse = np.linalg.inv(T)
         A, B = T @ A @ inverse, T @ B
-        n = len(self)
-        x = [Var(f"displacement[{i}]", quantity=d.displacement) for i in range(n)]
+        n, d = len(self), TRANSLATION
+        x, commands, loads, velocities = (
+            [Var(f"{word}[{i}]", quantity=quantity) for i in range(n)]
+            for word, quantity in (
+                ("displacement", d.displacement), ("command", d.displacement), ("load", d.effort),
+                ("velocity", d.flow),
+            )
+        )  # fmt: skip
         x += [Var(f"rest[{i}]") for i in range(len(rest))]
-        commands = [Var(f"command[{i}]", quantity=d.displacement) for i in range(n)]
-        loads = [Var(f"load[{i}]", quantity=d.effort) for i in range(n)]
         values: dict[Var, float | None] = {}
-        rates: list[Expr] = []
+        rates = []
         for i in range(len(x)):
-            rate: Expr = Const(0.0)
-            for letter, row, of in (("A", A[i], x), ("B", B[i], commands)):
-                for j, value in enumerate(row):
-                    if value:
-                        p = Var(f"{letter}[{i},{j}]")
-                        values[p] = float(value)
-                        rate = rate + p * of[j]
-            rates.append(rate)
-        velocities = [Var(f"velocity[{i}]", quantity=d.flow) for i in range(n)]
-        system = System(
-            "actuators",
-            Interface(
-                dict(zip(x, [*velocities, *rates[n:]], strict=True)),
-                (*commands, *loads),
-                {v.name: v for v in velocities},
-                values,
-            ),
-            Program(dict(zip(velocities, rates[:n], strict=True))),
-        )
+            terms = [(f"A[{i},{j}]", value, x[j]) for j, value in enumerate(A[i])]
+            terms += [(f"B[{i},{j}]", value, commands[j]) for j, value in enumerate(B[i])]
+            rates.append(_rate(Const(0.0), terms, values))
+        states = dict(zip(x, [*velocities, *rates[n:]], strict=True))
+        outside = Interface(states, (*commands, *loads), {v.name: v for v in velocities}, values)
+        system = System("actuators", outside, Program(dict(zip(velocities, rates[:n], strict=True))))
         stamp(system, _ACTUATORS, {"process": self, "pade": pade})
         return system
 
