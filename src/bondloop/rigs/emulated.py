@@ -39,7 +39,7 @@ from bondloop.rigs.imperfections import Imperfection, checked, expect_unit, in_t
 from bondloop.rigs.mounting import FmuSpecimen
 from bondloop.rigs.sensor import Sensor, checked_sensor
 from bondloop.substructure import Coupler, orientation
-from bondloop.transfer import CoupledTransfer, check_commands, coupled_transfer, out_ports, width
+from bondloop.transfer import Transfer, check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
     from bondloop.engine import System
@@ -289,7 +289,7 @@ class Emulated(Described, member_of="rig"):
         return self._finish(system, commands, forces, velocities, prefix, excited)
 
     def _posed(
-        self, coupler: Coupler, transfers: Sequence[CoupledTransfer], prefix: str
+        self, coupler: Coupler, transfers: Sequence[Transfer], prefix: str
     ) -> tuple[list[Expr], list[Expr], dict[Var, Expr]]:
         """Return the pose that the actuators hold, its rates, and the states that this needs."""
         velocities = [v for t in transfers for v in t.velocities]

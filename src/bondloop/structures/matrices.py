@@ -63,16 +63,9 @@ class Matrices(Described, member_of="matrices"):
             )
             if matrix.shape != (n, n):
                 raise InputError(f"{name} has shape {matrix.shape}, but there are {n} degrees of freedom")
-            if not np.all(np.isfinite(matrix.data)):
-                raise InputError(f"{name} has entries that are not finite")
-            difference = abs(matrix - matrix.T).tocoo()
-            if difference.nnz and difference.max() > ASYMMETRY * max(abs(matrix).max(), 1e-300):
-                k = int(np.argmax(difference.data))
-                i, j = int(difference.coords[0][k]), int(difference.coords[1][k])
-                raise InputError(
-                    f"{name} is not symmetric: entries ({self.dofs[i]}, {self.dofs[j]}) "
-                    f"differ by {difference.data[k]:.3g}"
-                )
+            fault = matrix_fault(name, matrix, self.dofs)
+            if fault:
+                raise InputError(fault)
             # One order of entries: matrices that are equal give the same equations to the last digit.
             object.__setattr__(self, name, matrix if matrix.has_sorted_indices else matrix.sorted_indices())
         if self.ground is not None:
@@ -140,6 +133,19 @@ class Matrices(Described, member_of="matrices"):
         if footing is not None:
             object.__setattr__(matrices, "_footing", footing.held(k, matrices))
         return matrices
+
+
+def matrix_fault(name: str, matrix: Sparse, labels: Sequence[object]) -> str:
+    """Return what is wrong with the entries of a matrix, whose rows have ``labels``; nothing: empty."""
+    if not np.all(np.isfinite(matrix.data)):
+        return f"{name} has entries that are not finite"
+    difference = abs(matrix - matrix.T).tocoo()
+    if not difference.nnz or difference.max() <= ASYMMETRY * max(abs(matrix).max(), 1e-300):
+        return ""
+    k = int(np.argmax(difference.data))
+    i, j = (int(c[k]) for c in difference.coords)
+    one, other = (f"{name}[{labels[a]}, {labels[b]}] " for a, b in ((i, j), (j, i)))
+    return f"{name} is not symmetric: {one}= {matrix[i, j]:g} but {other}= {matrix[j, i]:g}"
 
 
 def remember(matrices: Matrices, kind: str, **arguments: object) -> Matrices:

@@ -105,85 +105,68 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[_Tr
     >>> assumptions.hold, [a.holds for a in assumptions.items]
     (True, [True, True, True, True, True])
     """
-    items: list[Assumption] = []
     half: NumericalHalf | None = None
-    count = len(interfaces(numerical))
+    first, reason = False, ""
     try:
         half = numerical_half(numerical)
-        imposed = [f"{s.path}.effort" for s in interfaces(physical)]
-        outputs = physical.compile().outputs
-        wrong = [name for name in imposed if name not in outputs]
-        reason = (
-            f"the physical half gives {', '.join(imposed)}, the numerical half takes it and gives the "
-            "velocity"
-            if not wrong
-            else f"the physical half does not give {', '.join(wrong)}: it begins with a mass; cut at its "
-            "spring side"
-        )
-        items.append(
-            Assumption(1, "the physical half imposes a force on the numerical one", not wrong, reason)
-        )
+        first, reason = _imposed_force(physical)
     except BondloopError as error:
-        items.append(
-            Assumption(1, "the physical half imposes a force on the numerical one", False, str(error))
-        )
-    sensed = ", ".join(f"force at {s.path}" for s in interfaces(physical))
-    items.append(
-        Assumption(
-            2, "what the physical half imposes is measured", True, f"a load cell must measure the {sensed}"
-        )
-    )
+        reason = str(error)
+    count = len(interfaces(numerical))
     fits = len(transfers) == count
-    items.append(
-        Assumption(
-            3,
-            "the motion is imposed through a transfer system with as many inputs as interfaces",
-            fits,
-            f"{_counted(count, 'interface')}, {_counted(len(transfers), 'transfer system')}",
-        )
-    )
-    items.append(_stability(transfers))
+    forces = ", ".join(f"force at {s.path}" for s in interfaces(physical))
+    sensed = f"a load cell must measure the {forces}"
+    numbers = f"{_counted(count, 'interface')}, {_counted(len(transfers), 'transfer system')}"
+    inputs = "the motion is imposed through a transfer system with as many inputs as interfaces"
     n_paths, t_paths = [], []
+    last = Assumption(5, "sigma_N >= sigma_T", False, "cannot be checked before assumptions 1 and 3 hold")
     if half is not None and fits:
-        n_paths = [
-            shortest_causal_path(half.system, e, f) for e, f in zip(half.efforts, half.flows, strict=True)
-        ]
+        ends = zip(half.efforts, half.flows, strict=True)
+        n_paths = [shortest_causal_path(half.system, e, f) for e, f in ends]
         t_paths = [shortest_causal_path(t.system, t.command, t.velocity) for t in transfers]
-        items.append(_paths(n_paths, t_paths))
-    else:
-        items.append(
-            Assumption(5, "sigma_N >= sigma_T", False, "cannot be checked before assumptions 1 and 3 hold")
-        )
-    return Assumptions(tuple(items), tuple(n_paths), tuple(t_paths))
+        last = _paths(n_paths, t_paths)
+    items = (
+        Assumption(1, "the physical half imposes a force on the numerical one", first, reason),
+        Assumption(2, "what the physical half imposes is measured", True, sensed),
+        Assumption(3, inputs, fits, numbers),
+        _stability(transfers),
+        last,
+    )
+    return Assumptions(items, tuple(n_paths), tuple(t_paths))
 
 
-def _stability(transfers: Sequence[_TransferLike]) -> Assumption:
+def _imposed_force(physical: Model) -> tuple[bool, str]:
+    """Return whether the physical half gives forces at its interfaces, and why or why not."""
+    imposed = [f"{s.path}.effort" for s in interfaces(physical)]
+    outputs = physical.compile().outputs
+    wrong = [name for name in imposed if name not in outputs]
+    if wrong:
+        words = "it begins with a mass; cut at its spring side"
+        return False, f"the physical half does not give {', '.join(wrong)}: {words}"
+    words = "the numerical half takes it and gives the velocity"
+    return True, f"the physical half gives {', '.join(imposed)}, {words}"
+
+
+def _stability(transfers: Sequence[_TransferLike], rounding: float = 1e-9) -> Assumption:
     title = "the transfer system is stable, with stable zero dynamics"
     good, words = True, []
     for t in transfers:
         space = t.system.linearise()
-        poles = space.poles()
-        zeros = space.zeros(space.outputs[0], t.command.name)
-        scale = max(1.0, float(np.abs(poles).max(initial=0.0)))
-        slow_pole = float(poles.real.max(initial=-np.inf))
+        poles, zeros = space.poles(), space.zeros(space.outputs[0], t.command.name)
+        near = rounding * max(1.0, float(np.abs(poles).max(initial=0.0)))
         slow_zero = float(zeros.real.max(initial=-np.inf))
-        stable = slow_pole < -1e-9 * scale
-        marginal = abs(slow_zero) <= 1e-9 * scale
-        minimum_phase = slow_zero <= 1e-9 * scale
+        stable = float(poles.real.max(initial=-np.inf)) < -near
+        minimum_phase = slow_zero <= near
         good = good and stable and minimum_phase
-        name = t.system.name
+        if not len(zeros):
+            kind = "none"
+        elif not minimum_phase:
+            kind = "UNSTABLE: it cannot be inverted"
+        else:
+            kind = "stable, one at the origin (its position)" if slow_zero >= -near else "stable"
         words.append(
-            f"{name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros "
-            f"{_numbers(zeros)} "
-            + (
-                "none"
-                if not len(zeros)
-                else "stable, one at the origin (its position)"
-                if marginal and minimum_phase
-                else "stable"
-                if minimum_phase
-                else "UNSTABLE: it cannot be inverted"
-            )
+            f"{t.system.name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros "
+            f"{_numbers(zeros)} {kind}"
         )
     return Assumption(4, title, good, "; ".join(words))
 
@@ -293,11 +276,9 @@ def shortest_causal_path(system: System, source: Var, goal: Expr) -> CausalPath 
                 (queue.appendleft if price == 0 else queue.append)(following)
     if best is None:
         return None
-    trail = []
-    v_: Var | None = best
-    while v_ is not None:
-        trail.append(v_)
-        v_ = before[v_]
+    trail = [best]
+    while (last := before[trail[-1]]) is not None:
+        trail.append(last)
     trail.reverse()
     storages = [b.name for a, b in pairwise(trail) if b in system.state_vars and b in fed.get(a, ())]
     return CausalPath(tuple(v.name for v in trail), tuple(storages))

@@ -1,5 +1,4 @@
 from bondloop.transfer.base import OUT as OUT
-from bondloop.transfer.base import CoupledTransfer as CoupledTransfer
 from bondloop.transfer.base import ForceOutput as ForceOutput
 from bondloop.transfer.base import Transfer as Transfer
 from bondloop.transfer.base import TransferSystem as TransferSystem

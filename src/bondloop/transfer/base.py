@@ -73,26 +73,41 @@ def capacity_of(actuator: object) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer system ready for analysis.
+    """A transfer system with one port or several, ready for analysis.
 
     Attributes
     ----------
     system
-        Its equations, with the specimen's force as an input.
-    command
-        The input that the computer gives.
-    load
-        The input for the force that the specimen takes from it, in newtons.
-    velocity
-        The velocity of its output, in m/s.
+        Its equations, with the specimen's forces as inputs.
+    commands
+        The inputs that the computer gives.
+    loads
+        The inputs for the forces that the specimen takes from it, in newtons, as many.
+    velocities
+        The velocities of its ports, in m/s, as many.
     """
 
     system: System
-    command: Var
-    load: Var
-    velocity: Expr
+    commands: tuple[Var, ...]
+    loads: tuple[Var, ...]
+    velocities: tuple[Expr, ...]
 
     __repr__ = brief
+
+    @property
+    def command(self) -> Var:
+        """The first command."""
+        return self.commands[0]
+
+    @property
+    def load(self) -> Var:
+        """The first load."""
+        return self.loads[0]
+
+    @property
+    def velocity(self) -> Expr:
+        """The velocity of the first port."""
+        return self.velocities[0]
 
 
 @dataclass(frozen=True)
@@ -153,7 +168,7 @@ def transfer_system(given: TransferSystem, prefix: str = "", *, to_invert: bool 
     _check_channels(system.inputs, system.outputs)
     system = prefixed(system, prefix)
     command, load = system.input_vars
-    return Transfer(system, command, load, next(iter(system.output_exprs.values())))
+    return Transfer(system, (command,), (load,), tuple(system.output_exprs.values()))
 
 
 def as_system(given: TransferSystem) -> System:
@@ -212,7 +227,7 @@ def _from_model(model: Model, prefix: str) -> Transfer:
         raise _no_motion(model) from error
     if load in system.input_rates:
         raise _no_motion(model)
-    return Transfer(system, command, load, velocity)
+    return Transfer(system, (command,), (load,), (velocity,))
 
 
 def _loaded(model: Model, prefix: str, imposes: str) -> tuple[System, Var, Var, Expr]:
@@ -305,30 +320,6 @@ def _system(
     )
 
 
-@dataclass(frozen=True)
-class CoupledTransfer:
-    """A transfer system with one port or several, ready for analysis.
-
-    Attributes
-    ----------
-    system
-        Its equations, with the specimen's forces as inputs.
-    commands
-        The inputs that the computer gives.
-    loads
-        The inputs for the forces that the specimen takes from it, as many.
-    velocities
-        The velocities of its ports, as many.
-    """
-
-    system: System
-    commands: tuple[Var, ...]
-    loads: tuple[Var, ...]
-    velocities: tuple[Expr, ...]
-
-    __repr__ = brief
-
-
 def out_ports(model: Model) -> list[str]:
     """Return the names of the ports for the specimen: ``out``, or ``out[0]``, ``out[1]``, ..."""
     names = list(model.ports)
@@ -366,7 +357,7 @@ def width(given: TransferSystem) -> int:
     return int(getattr(given, "noutputs", None) or 1)  # python-control's word
 
 
-def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer:
+def coupled_transfer(given: TransferSystem, prefix: str = "") -> Transfer:
     """Return the equations of a transfer system with one port or several.
 
     Parameters
@@ -387,8 +378,7 @@ def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer
     """
     n = width(given)
     if n == 1:
-        one = transfer_system(given, prefix)
-        return CoupledTransfer(one.system, (one.command,), (one.load,), (one.velocity,))
+        return transfer_system(given, prefix)
     if isinstance(given, Model):
         return _coupled_model(given, prefix)
     system = prefixed(as_system(given), prefix)
@@ -398,10 +388,10 @@ def coupled_transfer(given: TransferSystem, prefix: str = "") -> CoupledTransfer
             f"then {n} loads; found {list(system.inputs)}"
         )
     inputs = system.input_vars
-    return CoupledTransfer(system, tuple(inputs[:n]), tuple(inputs[n:]), tuple(system.output_exprs.values()))
+    return Transfer(system, tuple(inputs[:n]), tuple(inputs[n:]), tuple(system.output_exprs.values()))
 
 
-def _coupled_model(model: Model, prefix: str) -> CoupledTransfer:
+def _coupled_model(model: Model, prefix: str) -> Transfer:
     ports = out_ports(model)
     alone = model.copy()
     alone.load = [SS("effort") for _ in ports]
@@ -419,7 +409,7 @@ def _coupled_model(model: Model, prefix: str) -> CoupledTransfer:
     commands = tuple(u for u in system.input_vars if u.name not in loads)
     check_commands(commands, len(ports), model)
     velocities = tuple(system.output_exprs[f"{prefix}load[{i}].flow"] for i in range(len(ports)))
-    return CoupledTransfer(system, commands, tuple(by_name[name] for name in loads), velocities)
+    return Transfer(system, commands, tuple(by_name[name] for name in loads), velocities)
 
 
 def check_commands(commands: Sequence[Var], count: int, model: Model) -> None:

@@ -21,14 +21,11 @@ from bondloop.containers import (
 )
 from bondloop.errors import InputError
 from bondloop.readers import read_table
-from bondloop.structures.matrices import Matrices
-from bondloop.structures.tolerances import ASYMMETRY
+from bondloop.structures.matrices import Matrices, matrix_fault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
-
-    from bondloop.structures.matrices import Sparse
 
 
 HEADER = "%%matrixmarket matrix"
@@ -199,7 +196,10 @@ def read_matrices(
         faults += [f"no {name} given" for name in ("M", "K") if name not in found]
     matrices = {name: found[name] for name in NAMES if name in found}
     for name, matrix in matrices.items():
-        faults += _matrix_faults(name, matrix)
+        if matrix.shape[0] != matrix.shape[1]:
+            faults.append(f"{name} has shape {matrix.shape}; expected a square matrix")
+        elif fault := matrix_fault(name, matrix, range(1, matrix.shape[0] + 1)):
+            faults.append(fault)
     sizes = {matrix.shape[0] for matrix in matrices.values()}
     if len(sizes) > 1:
         faults.append("sizes differ: " + ", ".join(f"{k} {v.shape[0]}" for k, v in matrices.items()))
@@ -352,23 +352,13 @@ def _read_npz(path: Path) -> Content:
 
 def _scipy_sparse(arrays: Content) -> Any:
     """Return the matrix of a file that `scipy.sparse.save_npz` wrote."""
-    from scipy import sparse
-
     form = arrays["format"].item()
     form = form.decode("ascii") if isinstance(form, bytes) else str(form)
     rows, columns = (int(n) for n in np.ravel(arrays["shape"]))
     if form in ("csr", "csc"):
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         return sparse_from_parts(*parts, (rows, columns), rows=form == "csr")
-    if max(rows, columns) > MOST:
-        raise InputError(f"it claims {rows:,} x {columns:,}; at most {MOST:,} rows are read")
-    if form == "coo":
-        coordinates = (arrays["row"], arrays["col"])
-        return checked_sparse(sparse.coo_array((arrays["data"], coordinates), shape=(rows, columns)))
-    if form == "dia":
-        diagonals = (arrays["data"], arrays["offsets"])
-        return checked_sparse(sparse.dia_array(diagonals, shape=(rows, columns)))
-    raise InputError(f"it holds a sparse matrix of the form '{form}'; csr, csc, coo and dia are read")
+    raise InputError(f"it holds a sparse matrix of the form '{form}'; csr and csc are read")
 
 
 def _read_mat(path: Path) -> Content:
@@ -444,19 +434,3 @@ def _in_order(
     at = {name: i for i, name in enumerate(own)}
     k = [at[name] for name in order]
     return {n: m[k][:, k] if m.shape == (len(k), len(k)) else m for n, m in chosen.items()}
-
-
-def _matrix_faults(name: str, matrix: Sparse) -> list[str]:
-    if matrix.shape[0] != matrix.shape[1]:
-        return [f"{name} has shape {matrix.shape}; expected a square matrix"]
-    if not np.all(np.isfinite(matrix.data)):
-        return [f"{name} has entries that are not finite"]
-    difference = abs(matrix - matrix.T).tocoo()
-    if difference.nnz and difference.max() > ASYMMETRY * abs(matrix).max():
-        k = int(np.argmax(difference.data))
-        i, j = (int(c[k]) for c in difference.coords)
-        a, b = float(matrix[i, j]), float(matrix[j, i])
-        return [
-            f"{name} is not symmetric: {name}[{i + 1}, {j + 1}] = {a:g} but {name}[{j + 1}, {i + 1}] = {b:g}"
-        ]
-    return []
