@@ -62,19 +62,10 @@ class Exact(Integrator):
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: one product with the matrix exponential."""
-        from scipy.linalg import expm
-
         h = check_period(period).value
         space = linear_space(system, "exact")
-        A, B = space.A.toarray(), space.B.toarray()
-        n, m = B.shape
-        # Van Loan: one exponential gives e^(Ah), and the integrals of e^(A(h-s)) B (s/h)^j for j = 0, 1, 2.
-        block = np.zeros((n + 3 * m, n + 3 * m))
-        block[:n, :n], block[:n, n : n + m] = A * h, B * h
-        block[n : n + 2 * m, n + m :] = np.eye(2 * m)
-        full = expm(block)
-        phi, gamma0, gamma1 = full[:n, :n], full[:n, n : n + m], full[:n, n + m : n + 2 * m]
-        gamma2 = 2 * full[:n, n + 2 * m :]
+        phi, gamma0, gamma1, gamma2 = _van_loan(space.A.toarray(), space.B.toarray(), h, 3)
+        gamma2 = 2 * gamma2
         first, table = self.at_start(system, period, inputs, goals)
         now = [inputs(0.0)[u] for u in system.input_vars]
         sources: list[Expr] = [*system.state_vars, *now]
@@ -84,12 +75,8 @@ class Exact(Integrator):
             matrix = np.hstack([phi, gamma0 - gamma1, gamma1])
             sources += [inputs(1.0)[u] for u in system.input_vars]
         else:
-            first_part, middle, last = (
-                gamma0 - 3 * gamma1 + 2 * gamma2,
-                4 * (gamma1 - gamma2),
-                2 * gamma2 - gamma1,
-            )
-            matrix = np.hstack([phi, first_part, middle, last])
+            ends = gamma0 - 3 * gamma1 + 2 * gamma2, 2 * gamma2 - gamma1
+            matrix = np.hstack([phi, ends[0], 4 * (gamma1 - gamma2), ends[1]])
             sources += [inputs(c)[u] for c in (0.5, 1.0) for u in system.input_vars]
         targets = tuple(Var(x.name + "@next") for x in system.state_vars)
         return Discretised(
@@ -254,26 +241,26 @@ def _of_pairs(
 def _of_coupled(
     A: Sparse, B: Sparse, h: float, members: NDArray[np.int64]
 ) -> tuple[Triplets, Triplets, Triplets]:
-    """Van Loan: one exponential gives e^(Ah), and the integrals for held and for linear inputs."""
-    from scipy.linalg import expm
-
-    n, m = len(members), B.shape[1]
-    block = np.zeros((n + 2 * m, n + 2 * m))
-    block[:n, :n] = A[members][:, members].toarray() * h
-    block[:n, n : n + m] = B[members].toarray() * h
-    block[n : n + m, n + m :] = np.eye(m)
-    full = expm(block)[:n]
+    """Return the triplets of e^(Ah), and of the integrals for held and for linear inputs."""
 
     def triplets(part: NDArray[np.float64], columns: NDArray[np.int64]) -> Triplets:
         i, j = part.nonzero()
         return members[i], columns[j], part[i, j]
 
-    every = np.arange(m)
-    return (
-        triplets(full[:, :n], members),
-        triplets(full[:, n : n + m], every),
-        triplets(full[:, n + m :], every),
-    )  # fmt: skip
+    every = np.arange(B.shape[1])
+    phi, held, rising = _van_loan(A[members][:, members].toarray(), B[members].toarray(), h, 2)
+    return triplets(phi, members), triplets(held, every), triplets(rising, every)
+
+
+def _van_loan(A: Any, B: Any, h: float, count: int) -> list[NDArray[np.float64]]:
+    """Return e^(Ah), and the integrals of e^(A(h-s)) B (s/h)^j / j! for j = 0, 1, ..., by one exponential."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    block = np.zeros((n + count * m, n + count * m))
+    block[:n, :n], block[:n, n : n + m] = A * h, B * h
+    block[n : n + (count - 1) * m, n + m :] = np.eye((count - 1) * m)
+    return np.split(expm(block)[:n], range(n, n + count * m, m) if m else [n] * count, axis=1)
 
 
 def _as_products(steps: Sequence[Step], system: System) -> list[Step]:

@@ -17,7 +17,7 @@ from bondloop.structures.analysis.modal_analysis import modes
 from bondloop.structures.assembly import element_groups, summed_entries
 from bondloop.structures.factor import factor
 from bondloop.structures.loads import chosen
-from bondloop.structures.matrices import Matrices, damping_product
+from bondloop.structures.matrices import Matrices, damped, damping_product
 from bondloop.structures.tolerances import FULL_DAMPING, SMALL_DAMPING
 
 if TYPE_CHECKING:
@@ -213,6 +213,64 @@ def region_sum(
                 found.append((group.codes[which], getattr(group.blocks(), part)[which]))
         total = total + coefficient * summed_entries(found, assembly.codes, 6 * len(structure.nodes))
     return total
+
+
+def region_masses(
+    structure: Structure, regions: list[RayleighRegion], assembly: Assembly, mass: str
+) -> Sparse | None:
+    """Return Σ α M_e of regions over the free degrees of freedom; None where no region has an α.
+
+    Parameters
+    ----------
+    structure, regions, assembly
+        As for `region_sum`.
+    mass
+        ``"consistent"`` or ``"lumped"``.
+    """
+    if not any(region.alpha for region in regions):
+        return None
+    part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
+    reduced: Sparse = assembly.reduced(region_sum(structure, regions, assembly, part))
+    return reduced
+
+
+def damped_whole(
+    matrices: Matrices,
+    proportional: tuple[float, float],
+    ratios: float | tuple[float, ...] | None,
+    regions: Sparse | None,
+) -> Matrices:
+    """Return matrices with the damping of the whole structure: Rayleigh's, that of regions and of modes.
+
+    Parameters
+    ----------
+    matrices
+        Damped by the elements alone.
+    proportional
+        α and β.
+    ratios
+        Of modes, as for `modal_part`.
+    regions
+        What `region_masses` gives.
+    """
+    M, C, K = matrices.M, matrices.C, matrices.K
+    alpha, beta = proportional
+    if alpha or beta:
+        C = C + alpha * M + beta * K
+    if regions is not None:
+        C = C + regions
+    weights, rates = np.zeros((len(matrices), 0)), np.zeros(0)
+    if ratios is not None:
+        weights, rates = modal_part(M, K, ratios, matrices.dofs)
+    if len(rates) and not slim(len(matrices), len(rates)):
+        C = C + (weights * rates) @ weights.T
+        weights, rates = weights[:, :0], rates[:0]
+    answer = Matrices(M, C, K, matrices.dofs)
+    answer = damped(answer, weights, rates) if len(rates) else answer
+    for name in ("_footing", "_absent"):
+        if name in matrices.__dict__:
+            object.__setattr__(answer, name, matrices.__dict__[name])
+    return answer
 
 
 def with_regions(structure: Structure, regions: list[RayleighRegion], assembly: Assembly) -> Assembly:

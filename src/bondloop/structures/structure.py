@@ -17,17 +17,16 @@ from bondloop.structures.damping import (
     checked_ratios,
     checked_rayleigh,
     damped_supports,
-    modal_part,
+    damped_whole,
     rayleigh_coefficients,
-    region_sum,
-    slim,
+    region_masses,
     with_regions,
 )
 from bondloop.structures.dofs import Constraint, RigidFloor, checked_constraint, checked_floor, dof_domain
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground import Footing, Prescribed, keep_footing
 from bondloop.structures.loads import chosen, distributed_load, thermal_load
-from bondloop.structures.matrices import Matrices, damped, remember
+from bondloop.structures.matrices import Matrices, remember
 from bondloop.structures.p_delta import (
     AxialForces,
     Buckling,
@@ -44,7 +43,6 @@ from bondloop.units import quantity
 if TYPE_CHECKING:
     from bondloop.structures.dofs import Constraint, RigidFloor
     from bondloop.structures.elements.base import Element, Number
-    from bondloop.structures.matrices import Sparse
 
 
 Mass = Literal["consistent", "lumped"]
@@ -456,35 +454,8 @@ class Structure:
         matrices = Matrices(M, C, K, assembly.free_names)
         object.__setattr__(matrices, "_absent", assembly.absent)
         keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
-        return self._damped(matrices, self._region_masses(assembly, mass))
-
-    def _region_masses(self, assembly: Assembly, mass: Mass) -> Any:
-        """Return Σ α M of regions over the free degrees of freedom; None where no region has an α."""
-        if not any(region.alpha for region in self._regions):
-            return None
-        part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
-        return assembly.reduced(region_sum(self, self._regions, assembly, part))
-
-    def _damped(self, matrices: Matrices, regions: Sparse | None) -> Matrices:
-        """Return matrices with the damping of the whole structure, Rayleigh's and that of their modes."""
-        M, C, K = matrices.M, matrices.C, matrices.K
-        alpha, beta = self._proportional
-        if alpha or beta:
-            C = C + alpha * M + beta * K
-        if regions is not None:
-            C = C + regions
-        weights, rates = np.zeros((len(matrices), 0)), np.zeros(0)
-        if self._ratios is not None:
-            weights, rates = modal_part(M, K, self._ratios, matrices.dofs)
-        if len(rates) and not slim(len(matrices), len(rates)):
-            C = C + (weights * rates) @ weights.T
-            weights, rates = weights[:, :0], rates[:0]
-        answer = Matrices(M, C, K, matrices.dofs)
-        answer = damped(answer, weights, rates) if len(rates) else answer
-        for name in ("_footing", "_absent"):
-            if name in matrices.__dict__:
-                object.__setattr__(answer, name, matrices.__dict__[name])
-        return answer
+        regions = region_masses(self, self._regions, assembly, mass)
+        return damped_whole(matrices, self._proportional, self._ratios, regions)
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
         """Return the forces on the free degrees of freedom from named ones in N or N m.
@@ -614,7 +585,7 @@ class Structure:
             raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
         M, C, K = (assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K))
-        regions = self._region_masses(assembly, mass)
+        regions = region_masses(self, self._regions, assembly, mass)
         if regions is not None and damping == "absolute":
             C, regions = C + regions, None
         whole = Matrices(M, C, K, assembly.free_names)
@@ -630,7 +601,7 @@ class Structure:
             kept = whole.indices(answer.matrices.dofs)
             regions = regions.tocsr()[kept][:, kept]
         other = self._ratios is not None or regions is not None
-        rest = self._damped(answer.matrices, regions)
+        rest = damped_whole(answer.matrices, self._proportional, self._ratios, regions)
         return damped_supports(answer, rest, alpha, beta, damping, modal=other)
 
 
@@ -657,31 +628,20 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
 
     Parameters
     ----------
-    nodes
-        Coordinates x, y, z in m by name; those left out are zero.
-    elements
-        The elements by name.
+    nodes, elements
+        By name: coordinates x, y, z in m, those left out being zero; and the elements.
     supports
         Degrees of freedom that are held, by node; all of a node where none is named.
     constraints
         Constraints and rigid floors, in their order.
-    rayleigh
-        α in 1/s and β in s of C = αM + βK.
-    modal_damping
-        Damping ratios of the lowest modes, or one for all.
-    regions
-        Rayleigh damping of parts of the structure.
-    highest_frequency
-        First frequency in Hz above which a member's units cannot be right.
-    storeys
-        Nodes one above the other at which storeys begin and end, from the ground up.
-    name
-        What errors call it.
-    apart
-        Nodes at one place that nothing joins, each time two or more.
+    rayleigh, modal_damping, regions
+        As of `Structure.rayleigh`, `Structure.modal_damping` and `Structure.rayleigh_of`.
+    highest_frequency, name
+        As of `Structure`.
+    storeys, apart
+        Nodes, as of `Structure.storeys` and, each time two or more, of `Structure.apart`.
     axial_forces, axial_shape
-        Axial forces that members carry, in N, tension positive, and how members bend under them,
-        ``"consistent"`` or ``"string"``; see `Structure.p_delta`.
+        As of `Structure.p_delta`.
 
     Examples
     --------
