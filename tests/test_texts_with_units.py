@@ -41,7 +41,7 @@ TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b
 """Annotations of numbers, and of those that may be texts; NumPy's ArrayLike and a descriptor among them."""
 
 RESULTS = {
-    "engine.analysis.PositiveRealness", "engine.codegen.Result", "engine.ir.StateSpace",
+    "engine.codegen.Result",
     "studies.Sampled", "tuning.Recommendation",
 }  # fmt: skip
 """Classes that the package makes for users to read; what it puts into them is in SI."""

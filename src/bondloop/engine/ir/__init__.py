@@ -9,7 +9,6 @@ __all__ = [
     "Const",
     "Expr",
     "Op",
-    "StateSpace",
     "Update",
     "Var",
     "evaluate",
