@@ -45,13 +45,16 @@ SQRT_HALF = math.sqrt(0.5)
 _WORD = 0xFFFFFFFF
 
 
-def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+def philox4x32(counter: tuple[Word, Word, Word, Word], key: tuple[int, int]) -> tuple[Word, Word, Word, Word]:
     """Encrypt a counter of four 32-bit words with a key of two, in ten rounds (Salmon 2011, section 3.3).
+
+    The words of a counter may be arrays of many: a product of two of them fits into 64 bits.
 
     >>> [f"{word:08x}" for word in philox4x32((0, 0, 0, 0), (0, 0))]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    c0, c1, c2, c3 = counter
+    words: Any = counter  # NumPy's types do not know that a whole number takes the type of an array
+    c0, c1, c2, c3 = words
     k0, k1 = key
     for _ in range(ROUNDS):
         p0 = MULTIPLIERS[0] * c0
@@ -166,30 +169,18 @@ def normal_array(seed: int, stream: int, counters: ArrayLike) -> NDArray[np.floa
     return result
 
 
-def _word_arrays(seed: int, stream: int, counters: ArrayLike) -> list[NDArray[np.uint64]]:
+def _word_arrays(
+    seed: int, stream: int, counters: ArrayLike
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
     import numpy as np
 
     given = np.asarray(counters)
-    c = given.astype(np.uint64)
+    c: Any = given.astype(np.uint64)
     if not (0 <= seed < LARGEST and 0 <= stream <= _WORD and int(seed) == seed and int(stream) == stream):
         raise ValueError(
             f"expected a seed from 0 to 2**53 - 1 and a stream from 0 to 2**32 - 1; found {seed}, {stream}"
         )
     if np.any(given < 0) or np.any(given >= LARGEST) or np.any(c != given):
         raise ValueError("expected counters that are whole numbers from 0 to 2**53 - 1")
-    word, half = np.uint64(_WORD), np.uint64(32)
-    c0, c1 = c & word, c >> half
-    c2, c3 = np.full_like(c, int(stream)), np.zeros_like(c)
-    k0, k1 = int(seed) & _WORD, int(seed) >> 32
-    for _ in range(ROUNDS):
-        p0 = np.uint64(MULTIPLIERS[0]) * c0
-        p1 = np.uint64(MULTIPLIERS[1]) * c2
-        c0, c1, c2, c3 = (
-            (p1 >> half) ^ c1 ^ np.uint64(k0),
-            p1 & word,
-            (p0 >> half) ^ c3 ^ np.uint64(k1),
-            p0 & word,
-        )
-        k0 = (k0 + WEYL[0]) & _WORD
-        k1 = (k1 + WEYL[1]) & _WORD
-    return [c0, c1, c2, c3]
+    key = int(seed) & _WORD, int(seed) >> 32
+    return philox4x32((c & _WORD, c >> 32, np.full_like(c, int(stream)), np.zeros_like(c)), key)
