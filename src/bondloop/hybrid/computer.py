@@ -168,7 +168,7 @@ class Computer:
         self.parameters.update(applied.parameters)
         self.channels += applied.channels
         self.adapted += applied.adapted
-        return applied.steps
+        return list(applied.steps)
 
     def _guard(self, measured: Mapping[str, Sequence[Var]]) -> list[Step]:
         """Let the interlock's guards stand before what the sensors read."""

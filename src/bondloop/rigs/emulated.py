@@ -552,7 +552,7 @@ class RigBlock:
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)
         self._value = applied.value
-        return applied.steps
+        return list(applied.steps)
 
 
 def _whole_and_part(steps: float) -> tuple[int, float]:

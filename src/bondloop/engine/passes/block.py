@@ -7,7 +7,7 @@ recording).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bondloop.display import brief
@@ -69,7 +69,7 @@ class Applied:
         as long as they keep still.
     """
 
-    steps: list[Step]
+    steps: Sequence[Step]
     value: Expr
     states: dict[Var, float] = field(default_factory=dict)
     parameters: dict[Var, float] = field(default_factory=dict)
