@@ -162,7 +162,7 @@ def test_a_python_function_among_its_members_makes_it_opaque():
     ("arguments", "reason"),
     [
         (((FREE,), (1e-3,)), "expected two compensators or more"),
-        (((FREE, "G1"), (1e-3, 2e-3)), "expected two compensators or more"),
+        (((FREE, "G1"), (1e-3, 2e-3)), r"compensators\[1\]\): expected a compensator"),
         ((FREE, (1e-3, 2e-3)), "expected two compensators or more"),
         (((FREE, LOADED), (2e-3, 1e-3)), "expected 2 rising amplitudes"),
         (((FREE, LOADED), (1e-3, 1e-3)), "expected 2 rising amplitudes"),

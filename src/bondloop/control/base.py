@@ -13,6 +13,7 @@ from bondloop.engine.data import Described
 from bondloop.engine.ir import Const, Expr, Var, quantity_of, substitute
 from bondloop.engine.laws import Readings
 from bondloop.engine.passes import Applied, Context, applied_of, at_interface, connect
+from bondloop.errors import InputError
 from bondloop.transfer import expect_set_point, width
 
 if TYPE_CHECKING:
@@ -269,6 +270,16 @@ class Compensator(Controller, family="controller"):
 
     __repr__ = brief
 
+    @property
+    def _members(self) -> Sequence[Compensator]:
+        """The compensators that it is made of."""
+        return ()
+
+    @property
+    def opaque(self) -> str:
+        """The first Python function that one of its members calls; "" for none."""
+        return next((member.opaque for member in self._members if member.opaque), "")
+
     def design(self, half: NumericalHalf, actuators: Sequence[TransferSystem]) -> Design:
         """Hand on the desired displacements; `compensate` does the rest at every sample."""
         if self.set_point:
@@ -295,6 +306,13 @@ class Compensator(Controller, family="controller"):
         context
             Names and period.
         """
+
+
+def expect_compensator(given: object, what: str) -> Compensator:
+    """Return a compensator; refuse what is none."""
+    if not isinstance(given, Compensator):
+        raise InputError(f"{what}: expected a compensator, such as InverseModel(...); found {given!r:.60}")
+    return given
 
 
 def channel(context: Context, word: str) -> str:

@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from bondloop.control.base import Compensator, Measured, channel
+from bondloop.control.base import Compensator, Measured, channel, expect_compensator
 from bondloop.control.blocks.filters import from_first
 from bondloop.engine.data import POSITIVE, Parameter, state_unit
 from bondloop.engine.ir import (
-    Assign,
     Channel,
     Const,
     Expr,
     Quantity,
     Role,
-    Update,
     Var,
     as_expr,
     function,
@@ -28,12 +26,12 @@ from bondloop.engine.ir import (
     substitute,
     variables,
 )
-from bondloop.engine.passes import Applied, Context, applied_of, at_interface, named
+from bondloop.engine.passes import Applied, Context, Statements, applied_of, at_interface
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design
-    from bondloop.engine.ir import Expr, Step
+    from bondloop.engine.ir import Expr
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,14 @@ class PerActuator(Compensator):
     compensators: tuple[Compensator, ...]
 
     def __post_init__(self) -> None:
-        listed: object = self.compensators
-        members = tuple(listed) if isinstance(listed, Sequence) else ()
-        if not members or not all(isinstance(member, Compensator) for member in members):
-            raise InputError(
-                "PerActuator(compensators): expected compensators, such as (InverseModel(...), "
-                f"InverseModel(...)); found {self.compensators!r:.60}"
-            )
+        members = _several(self.compensators, "PerActuator(compensators)", "compensators")
         object.__setattr__(self, "compensators", members)
         for word in ("adapts", "set_point"):
             object.__setattr__(self, word, any(getattr(member, word) for member in members))
 
     @property
-    def opaque(self) -> str:
-        """The first Python function among its members; "" for none."""
-        return next((member.opaque for member in self.compensators if member.opaque), "")
+    def _members(self) -> Sequence[Compensator]:
+        return self.compensators
 
     def commands(
         self,
@@ -156,13 +147,9 @@ class Scheduled(Compensator):
     def __post_init__(self) -> None:
         if self.by not in UNITS:
             raise InputError(unknown_name("quantity to schedule by", str(self.by), tuple(UNITS)))
-        listed: object = self.compensators
-        members = tuple(listed) if isinstance(listed, Sequence) else ()
-        if len(members) < 2 or not all(isinstance(member, Compensator) for member in members):
-            raise InputError(
-                "Scheduled(compensators): expected two compensators or more, such as InverseModel(...); "
-                f"found {self.compensators!r:.60}"
-            )
+        members = _several(self.compensators, "Scheduled(compensators)", "two compensators or more")
+        if len(members) < 2:
+            raise InputError("Scheduled(compensators): expected two compensators or more; found one")
         amplitudes: object = self.levels
         if isinstance(amplitudes, str) or not isinstance(amplitudes, Sequence):
             raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {amplitudes!r:.60}")
@@ -181,50 +168,33 @@ class Scheduled(Compensator):
         object.__setattr__(self, "levels", levels)
 
     @property
-    def opaque(self) -> str:
-        """The first Python function among its members; "" for none."""
-        return next((member.opaque for member in self.compensators if member.opaque), "")
+    def _members(self) -> Sequence[Compensator]:
+        return self.compensators
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the blended command."""
-        steps, demand = named(desired, context, "desired")
-        states: dict[Var, float] = {}
+        body = Statements(context.name)
+        demand, value = body.once("desired", desired), as_expr(measured.force)
+        kind = quantity_of(desired if self.by == "displacement" else value)
         if self.by == "displacement":
-            deviation, _ = from_first(demand, context)
-            steps += deviation.steps
-            states.update(deviation.states)
-            value = deviation.value
-        else:
-            value = as_expr(measured.force)
+            value = body.add(from_first(demand, context)[0])
         kept = math.exp(-context.period / self.memory) if self.memory else 0.0
-        before, level = Var(f"{context.name}.last_level"), Var(f"{context.name}.level")
-        states[before] = 0.0
-        steps.append(Assign(level, function("fmax", function("fabs", value), Const(kept) * before)))
-        parts = [
-            member.compensate(demand, measured, replace(context, name=f"{context.name}.at[{i}]"))
-            for i, member in enumerate(self.compensators)
-        ]
-        parameters: dict[Var, float] = {}
-        kind = quantity_of(desired if self.by == "displacement" else as_expr(measured.force))
+        before = body.state("last_level")
+        body.adapted.append(before)
+        level = body.put("level", function("fmax", function("fabs", value), Const(kept) * before))
         measures = Quantity("level", UNITS[self.by][0] if kind is None else kind.unit)
-        channels = [Channel.of(channel(context, "level"), level, measures, Role.ESTIMATE)]
+        body.channels.append(Channel.of(channel(context, "level"), level, measures, Role.ESTIMATE))
         commands: list[Expr] = []
-        for i, part in enumerate(parts):
-            steps += part.steps
-            states.update(part.states)
-            parameters.update(part.parameters)
-            channels += part.channels
-            more, command = named(part.value, context, f"command_at_{i}")
-            steps += more
-            commands.append(command)
+        for i, member in enumerate(self.compensators):
+            part = member.compensate(demand, measured, replace(context, name=f"{context.name}.at[{i}]"))
+            commands.append(body.once(f"command_at_{i}", body.add(part)))
         total = commands[0]
         for i in range(1, len(commands)):
             low, high = float(self.levels[i - 1]), float(self.levels[i])
             share = function("fmin", function("fmax", (level - low) / (high - low), 0.0), 1.0)
             total = total + share * (commands[i] - commands[i - 1])
-        steps.append(Update(((before, level),)))
-        more_adapted = tuple(v for part in parts for v in part.adapted)
-        return Applied(steps, total, states, parameters, tuple(channels), (before, *more_adapted))
+        body.update({before: level})
+        return body.applied(total)
 
 
 @dataclass(frozen=True)
@@ -268,34 +238,25 @@ class LoadFeedforward(Compensator):
     cutoff: Parameter = Parameter(100.0, above=0, unit="Hz")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.compensator, Compensator):
-            raise InputError(
-                "LoadFeedforward(compensator): expected a compensator, such as InverseModel(...); found "
-                f"{self.compensator!r:.60}"
-            )
+        expect_compensator(self.compensator, "LoadFeedforward(compensator)")
         # A member that adapts goes on to do so: the check has to know.
         object.__setattr__(self, "adapts", self.compensator.adapts)
 
     @property
-    def opaque(self) -> str:
-        """The Python function that its compensator calls; "" for none."""
-        return self.compensator.opaque
+    def _members(self) -> Sequence[Compensator]:
+        return (self.compensator,)
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        inner = replace(context, name=f"{context.name}.unloaded")
-        part = self.compensator.compensate(desired, measured, inner)
+        body, inner = Statements(context.name), replace(context, name=f"{context.name}.unloaded")
+        unloaded = body.add(self.compensator.compensate(desired, measured, inner))
         share = 1 - math.exp(-2 * math.pi * self.cutoff * context.period)
-        before, force = Var(f"{context.name}.last_load"), Var(f"{context.name}.load")
-        steps = [
-            *part.steps,
-            Assign(force, before + Const(share) * (as_expr(measured.force) - before)),
-        ]
+        before = body.state("last_load")
+        force = body.put("load", before + Const(share) * (as_expr(measured.force) - before))
         rate = (force - before) * (self.give_rate / context.period)
-        command = Var(f"{context.name}.loaded_command")
-        steps += [Assign(command, part.value + self.give * force + rate), Update(((before, force),))]
-        states = {**part.states, before: 0.0}
-        return Applied(steps, command, states, part.parameters, part.channels, part.adapted)
+        command = body.put("loaded_command", unloaded + self.give * force + rate)
+        body.update({before: force})
+        return body.applied(command)
 
 
 @runtime_checkable
@@ -360,12 +321,7 @@ class AdaptiveRemainder(Compensator):
 
     def __post_init__(self) -> None:
         for word, example in (("fixed", "InverseModel(process)"), ("adaptive", "AdaptiveTimeSeries()")):
-            part = getattr(self, word)
-            if not isinstance(part, Compensator):
-                raise InputError(
-                    f"AdaptiveRemainder({word}): expected a compensator, such as {example}; "
-                    f"found {part!r:.60}"
-                )
+            part = expect_compensator(getattr(self, word), f"AdaptiveRemainder({word})")
             if part.adapts != (word == "adaptive"):
                 raise InputError(
                     f"AdaptiveRemainder({word}): {type(part).__name__} "
@@ -375,24 +331,20 @@ class AdaptiveRemainder(Compensator):
         object.__setattr__(self, "adapts", True)
 
     @property
-    def opaque(self) -> str:
-        """The Python function that one of its parts calls; "" for none."""
-        return self.fixed.opaque or self.adaptive.opaque
+    def _members(self) -> Sequence[Compensator]:
+        return self.fixed, self.adaptive
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
         inner, outer = (replace(context, name=f"{context.name}.{word}") for word in ("fixed", "adaptive"))
         learn = self.adaptive
+        body = Statements(context.name)
         if isinstance(learn, LearnsRemainder):
-            more, demand = named(desired, context, "desired")
-            first = self._fixed(demand, inner)
-            steps, sent = named(first.value, inner, "sent")
-            second = learn.remainder(demand, sent, measured, outer)
-            return _joined([*more, *first.steps, *steps, *second.steps], second.value, first, second)
-        first = learn.compensate(desired, measured, outer)
-        steps, sent = named(first.value, outer, "sent")
-        second = self._fixed(sent, replace(inner, velocity=None))
-        return _joined([*first.steps, *steps, *second.steps], second.value, first, second)
+            demand = body.once("desired", desired)
+            sent = body.once("fixed.sent", body.add(self._fixed(demand, inner)))
+            return body.applied(body.add(learn.remainder(demand, sent, measured, outer)))
+        sent = body.once("adaptive.sent", body.add(learn.compensate(desired, measured, outer)))
+        return body.applied(body.add(self._fixed(sent, replace(inner, velocity=None))))
 
     def _fixed(self, demand: Expr, context: Context) -> Applied:
         """Return the fixed part, which may not read what is measured."""
@@ -406,12 +358,8 @@ class AdaptiveRemainder(Compensator):
         return applied
 
 
-def _joined(steps: list[Step], value: Expr, first: Applied, second: Applied) -> Applied:
-    return Applied(
-        steps,
-        value,
-        {**first.states, **second.states},
-        {**first.parameters, **second.parameters},
-        (*first.channels, *second.channels),
-        (*first.adapted, *second.adapted),
-    )
+def _several(given: object, what: str, expected: str) -> tuple[Compensator, ...]:
+    """Return compensators as a tuple; refuse what are none."""
+    if not isinstance(given, Sequence) or not given:
+        raise InputError(f"{what}: expected {expected}, such as InverseModel(...); found {given!r:.60}")
+    return tuple(expect_compensator(member, f"{what[:-1]}[{i}])") for i, member in enumerate(given))

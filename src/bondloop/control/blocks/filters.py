@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import Assign, Const, Delay, Expr, Op, Step, Update, Var, as_expr, select
-from bondloop.engine.passes import Applied, named
+from bondloop.engine.ir import Const, Delay, Expr, Op, Step, Var, as_expr, select
+from bondloop.engine.passes import Applied, Statements, named
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,16 +31,12 @@ def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
     applied, origin
         Its value is the deviation; ``origin`` is the first sample, to be added back.
     """
-    steps, now = named(value, context, "demand")
-    first, origin = Var(f"{context.name}.first_demand"), Var(f"{context.name}.origin")
-    deviation = Var(f"{context.name}.deviation")
-    result: list[Step] = [
-        *steps,
-        Assign(origin, select(context.count < 0.5, now, first)),
-        Assign(deviation, now - origin),
-        Update(((first, origin),)),
-    ]
-    return Applied(result, deviation, {first: 0.0}), origin
+    body = Statements(context.name)
+    now, first = body.once("demand", value), body.state("first_demand")
+    origin = body.put("origin", select(context.count < 0.5, now, first))
+    deviation = body.put("deviation", now - origin)
+    body.update({first: origin})
+    return body.applied(deviation), origin
 
 
 def from_line(value: Expr, context: Context) -> tuple[Applied, Expr, Expr]:
@@ -57,19 +53,16 @@ def from_line(value: Expr, context: Context) -> tuple[Applied, Expr, Expr]:
     if context.velocity is None:
         applied, origin = from_first(value, context)
         return applied, origin, Const(0.0)
-    steps, now = named(value, context, "demand")
-    words = ("first_demand", "first_rate", "origin", "rate", "line", "deviation")
-    first, first_rate, origin, rate, line, deviation = (Var(f"{context.name}.{word}") for word in words)
+    body = Statements(context.name)
+    now = body.once("demand", value)
+    first, first_rate = body.state("first_demand"), body.state("first_rate")
     starting = context.count < 0.5
-    result: list[Step] = [
-        *steps,
-        Assign(origin, select(starting, now, first)),
-        Assign(rate, select(starting, context.velocity, first_rate)),
-        Assign(line, origin + rate * (Const(context.period) * context.count)),
-        Assign(deviation, now - line),
-        Update(((first, origin), (first_rate, rate))),
-    ]
-    return Applied(result, deviation, {first: 0.0, first_rate: 0.0}), line, rate
+    origin = body.put("origin", select(starting, now, first))
+    rate = body.put("rate", select(starting, context.velocity, first_rate))
+    line = body.put("line", origin + rate * (Const(context.period) * context.count))
+    deviation = body.put("deviation", now - line)
+    body.update({first: origin, first_rate: rate})
+    return body.applied(deviation), line, rate
 
 
 def earlier(value: Expr, ticks: Sequence[int], context: Context, word: str) -> tuple[list[Step], list[Expr]]:
@@ -191,19 +184,17 @@ class DiscreteFilter:
 
     def apply(self, value: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return statements (their value is the first output) and all outputs at this sample."""
-        steps, u = named(value, context, f"{word}.input")
-        n = len(self.F)
-        z = [Var(f"{context.name}.{word}.state[{i}]") for i in range(n)]
-        outputs: list[Expr] = []
-        more: list[Step] = []
-        for i in range(len(self.C)):
-            y = Var(f"{context.name}.{word}[{i}]")
-            more.append(Assign(y, weighted([*self.C[i], self.H[i, 0]], [*z, u])))
-            outputs.append(y)
-        following = tuple((z[i], weighted([*self.F[i], self.G[i, 0]], [*z, u])) for i in range(n))
-        if following:
-            more.append(Update(following))
-        return Applied([*steps, *more], outputs[0], dict.fromkeys(z, 0.0)), outputs
+        body = Statements(context.name)
+        u = body.once(f"{word}.input", value)
+        z = [body.state(f"{word}.state[{i}]") for i in range(len(self.F))]
+        outputs: list[Expr] = [
+            body.put(f"{word}[{i}]", weighted([*row, h], [*z, u]))
+            for i, (row, h) in enumerate(zip(self.C, self.H[:, 0], strict=True))
+        ]
+        if z:
+            rows = zip(z, self.F, self.G[:, 0], strict=True)
+            body.update({v: weighted([*row, g], [*z, u]) for v, row, g in rows})
+        return body.applied(outputs[0]), outputs
 
 
 @dataclass(frozen=True)
@@ -381,13 +372,8 @@ def motion_gate(
     applied, moving
         ``moving`` is 1 where there is motion, else 0.
     """
-    kept = math.exp(-context.period / memory)
-    power, now = Var(f"{context.name}.stride_power"), Var(f"{context.name}.stride")
-    moving = Var(f"{context.name}.moving")
-    mean = clipped(kept * power + (1 - kept) * now * now, 0, 1e300, power)
-    steps: list[Step] = [
-        Assign(now, stride),
-        Update(((power, mean),)),
-        Assign(moving, Op("gt", (power, Const((share * threshold) ** 2)))),
-    ]
-    return Applied(steps, moving, {power: 0.0}), moving
+    kept, body = math.exp(-context.period / memory), Statements(context.name)
+    power, now = body.state("stride_power"), body.put("stride", stride)
+    body.update({power: clipped(kept * power + (1 - kept) * now * now, 0, 1e300, power)})
+    moving = body.put("moving", Op("gt", (power, Const((share * threshold) ** 2))))
+    return body.applied(moving), moving

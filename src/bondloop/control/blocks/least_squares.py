@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bondloop.control.blocks.filters import clipped
 from bondloop.control.tolerances import LEAST_PIVOT, LEAST_VARIANCE
 from bondloop.engine.data import Parameter, number
-from bondloop.engine.ir import Assign, Const, Expr, Op, Step, Update, Var, function, select
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.ir import Assign, Const, Expr, Op, Step, Var, function, select
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -188,12 +188,13 @@ class Correction:
         context: Context,
         when: Expr | Number,
     ) -> None:
-        self.settings, self.context, self.n = settings, context, len(settings.initial)
-        self.steps: list[Step] = []
-        n, name, s = self.n, context.name, settings
-        self._shift = [Var(f"{name}.shift[{i}]") for i in range(n)]
-        self._D = [Var(f"{name}.variance[{i}]") for i in range(n)]
-        self._U = {(i, j): Var(f"{name}.factor[{i}][{j}]") for j in range(n) for i in range(j)}
+        self.settings, self.period, self.n = settings, context.period, len(settings.initial)
+        self._body = body = Statements(context.name)
+        self.steps, self._put = body.steps, body.put
+        n, s = self.n, settings
+        self._shift = [body.state(f"shift[{i}]") for i in range(n)]
+        self._D = [body.state(f"variance[{i}]", 1.0) for i in range(n)]
+        self._U = {(i, j): body.state(f"factor[{i}][{j}]") for j in range(n) for i in range(j)}
         self._regressors = list(regressors)
         self._h = [
             self._put(f"regressor[{i}]", r * (sigma / s.noise))
@@ -211,11 +212,6 @@ class Correction:
             self._put(f"gain[{i}]", select(self._news > 0.5, sigma / s.noise * g, 0))
             for i, (sigma, g) in enumerate(zip(s.uncertainty, self._gain, strict=True))
         )
-
-    def _put(self, word: str, value: Expr) -> Var:
-        v = Var(f"{self.context.name}.{word}")
-        self.steps.append(Assign(v, value))
-        return v
 
     def _estimates(self, word: str) -> tuple[Var, ...]:
         s = self.settings
@@ -248,11 +244,9 @@ class Correction:
             kept = select(self._variances[i] > LEAST_VARIANCE, self._variances[i], LEAST_VARIANCE)
             pairs.append((self._D[i], select(active > 0.5, kept, self._D[i])))
         pairs += [(u, select(active > 0.5, self._factors[at], u)) for at, u in self._U.items()]
-        self.steps.append(Update(tuple(pairs)))
+        self._body.update(dict(pairs))
         estimates = self._estimates("estimate")
-        states = {**dict.fromkeys(self._shift, 0.0), **dict.fromkeys(self._D, 1.0)}
-        states.update(dict.fromkeys(self._U.values(), 0.0))
-        return Estimate(Applied(self.steps, error * s.noise, states), estimates, tuple(self._shift))
+        return Estimate(self._body.applied(error * s.noise), estimates, tuple(self._shift))
 
     def _forgetting(self) -> Expr:
         """1 where another step of forgetting could take the covariance beyond its bound."""
@@ -262,7 +256,7 @@ class Correction:
             trace = trace + self._D[j]
             for i in range(j):
                 trace = trace + self._U[i, j] * self._U[i, j] * self._D[j]
-        f = math.exp(-self.context.period / s.memory)
+        f = math.exp(-self.period / s.memory)
         most = s.largest_uncertainty**2 * n
         return select(self._put("trace", trace) <= f * most, f, 1)
 
@@ -331,25 +325,23 @@ class MovingWindow:
         word
             A name.
         """
-        block = max(1, round(self.samples / self.parts))
-        starts = Var(f"{context.name}.{word}.starts")
+        block, body = max(1, round(self.samples / self.parts)), Statements(f"{context.name}.{word}")
         left = context.count - block * function("floor", (context.count + 0.5) / block)
-        steps: list[Step] = [Assign(starts, Op("lt", (left, Const(0.5))))]
-        states: dict[Var, float] = {}
+        starts = body.put("starts", Op("lt", (left, Const(0.5))))
         sums: list[Var] = []
         for i, value in enumerate(values):
-            parts = [Var(f"{context.name}.{word}[{i}].part[{j}]") for j in range(self.parts)]
-            states.update(dict.fromkeys(parts, 0.0))
-            newest = Var(f"{context.name}.{word}[{i}].newest")
-            steps.append(Assign(newest, select(starts > 0.5, 0, parts[0]) + value))
+            one = Statements(f"{body.name}[{i}]")
+            parts = [one.state(f"part[{j}]") for j in range(self.parts)]
+            newest = one.put("newest", select(starts > 0.5, 0, parts[0]) + value)
             shifted = [select(starts > 0.5, a, b) for a, b in pairwise(parts)]
-            steps.append(Update(((parts[0], newest), *zip(parts[1:], shifted, strict=True))))
+            one.update({parts[0]: newest, **dict(zip(parts[1:], shifted, strict=True))})
             total: Expr = parts[0]
             for part in parts[1:]:
                 total = total + part
-            sums.append(Var(f"{context.name}.{word}[{i}]"))
-            steps.append(Assign(sums[-1], total))
-        return Applied(steps, sums[0], states), sums
+            sums.append(Var(one.name))
+            one.steps.append(Assign(sums[-1], total))
+            body.add(one.applied(total))
+        return body.applied(sums[0]), sums
 
 
 def solve_symmetric(
@@ -366,14 +358,8 @@ def solve_symmetric(
     name
         Prefix of the variables.
     """
-    n = len(right)
-    steps: list[Step] = []
-
-    def put(word: str, value: Expr) -> Var:
-        v = Var(f"{name}.{word}")
-        steps.append(Assign(v, value))
-        return v
-
+    n, body = len(right), Statements(name)
+    put = body.put
     lower: dict[tuple[int, int], Expr] = {}
     pivots: list[Var] = []
     for j in range(n):
@@ -401,4 +387,4 @@ def solve_symmetric(
         for k in range(i + 1, n):
             value = value - lower[k, i] * result[k]
         result[i] = put(f"solution[{i}]", value)
-    return steps, result
+    return body.steps, result

@@ -26,7 +26,7 @@ from bondloop.engine.ir import (
     select,
     substitute,
 )
-from bondloop.engine.passes import Applied, Context, connect
+from bondloop.engine.passes import Applied, Context, Statements, connect
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.integrate import RK4
 from bondloop.transfer import Transfer, transfer_system
@@ -221,38 +221,28 @@ def carried(
     context
         Of the controller.
     """
-    whole, read = Applied([], Const(0.0)), dict[str, Expr]()
+    whole, read = Statements(context.name), dict[str, Expr]()
     for model, load in zip(models, loads, strict=False):
         own = {n: f"{context.name}.{path}" for n, path in paths.items()}
         own = {n: path for n, path in own.items() if path.startswith(model.prefix)}
         applied, values = model.advanced(load, list(own.values()), context)
         named = {n: Var(f"{context.name}.{n}", quantity=model.quantity(path)) for n, path in own.items()}
-        steps = [*applied.steps, *(Assign(v, values[own[n]]) for n, v in named.items())]
-        channels = tuple(Channel.of(v.name, v, v.quantity, Role.ESTIMATE) for v in named.values())
-        whole = _joined(whole, replace(applied, steps=steps, channels=channels))
+        whole.add(applied)
+        whole.steps += [Assign(v, values[own[n]]) for n, v in named.items()]
+        whole.channels += [Channel.of(v.name, v, v.quantity, Role.ESTIMATE) for v in named.values()]
         read |= named
     lost = [path for n, path in paths.items() if models and n not in read]
     if lost:
         known = ", ".join(m.prefix.removeprefix(f"{context.name}.") + "..." for m in models)
         raise ModelError(f"sensors: {lost[0]} is on no model of a transfer system; expected {known}")
-    return whole, read
+    return whole.applied(Const(0.0)), read
 
 
 def sending(before: Applied, made: Sequence[Applied], models: Sequence[TransferModel]) -> list[Applied]:
     """Return blocks that make commands, after what comes before them; models are told the commands."""
     if not models:
         return list(made)
-    blocks = [_joined(before, made[0]), *made[1:]]
+    first = Statements("controller")
+    blocks = [first.applied(first.add(before, made[0])), *made[1:]]
     kept = Update(tuple((model.sent, block.value) for model, block in zip(models, made, strict=True)))
     return [*blocks[:-1], replace(blocks[-1], steps=[*blocks[-1].steps, kept])]
-
-
-def _joined(first: Applied, second: Applied) -> Applied:
-    """Return both blocks as one, with the value of the second."""
-    return replace(
-        second,
-        steps=[*first.steps, *second.steps],
-        states={**first.states, **second.states},
-        parameters={**first.parameters, **second.parameters},
-        channels=(*first.channels, *second.channels),
-    )

@@ -15,8 +15,8 @@ from bondloop.control.feedforward.inverse_model import expect_process
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
 from bondloop.control.tolerances import SHORTEST_LAG
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import Assign, Delay, Expr, Step, Update, Var
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.ir import Delay, Expr
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,15 +96,11 @@ class OuterLoop(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        applied, origin = from_first(desired, context)
-        led, _ = self._lead.apply(applied.value, context, "lead")
-        error = led.value - (measured.displacement - origin)
-        pushed, _ = self._pid.apply(error, context, "pid")
-        return Applied(
-            [*applied.steps, *led.steps, *pushed.steps],
-            origin + pushed.value,
-            {**applied.states, **led.states, **pushed.states},
-        )
+        body = Statements(context.name)
+        first, origin = from_first(desired, context)
+        led = body.add(first, self._lead.apply(first.value, context, "lead")[0])
+        error = led - (measured.displacement - origin)
+        return body.applied(origin + body.add(self._pid.apply(error, context, "pid")[0]))
 
 
 @dataclass(frozen=True)
@@ -197,28 +193,23 @@ class SmithPredictor(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        name = context.name
+        name, body = context.name, Statements(context.name)
         first, origin = from_first(desired, context)
-        steps: list[Step] = [*first.steps]
-        states = {**first.states}
-        wanted: Expr = origin + first.value
+        wanted: Expr = origin + body.add(first)
         if self.prediction is not None:
             place = Context(f"{name}.predicted", context.count, context.period)
-            predicted = self.prediction.compensate(wanted, measured, place)
-            steps += predicted.steps
-            states.update(predicted.states)
-            wanted = predicted.value
-        command, before, corrected = (Var(f"{name}.{w}") for w in ("smith", "sent_before", "corrected"))
+            wanted = body.add(self.prediction.compensate(wanted, measured, place))
         model, whole = self._model(context.period)
+        before = body.state("sent_before")
         moved, (now, then) = model.apply(before, context, "model")
-        steps += moved.steps
-        states.update({**moved.states, before: 0.0})
+        body.add(moved)
         if whole:
-            late = Var(f"{name}.late")
-            steps.append(Delay(late, then, whole))
+            late = body.var("late")
+            body.steps.append(Delay(late, then, whole))
             then = late
-        steps.append(Assign(corrected, measured.displacement - then + now))
+        corrected = body.put("corrected", measured.displacement - then + now)
         place = Context(f"{name}.loop", context.count, context.period)
         closed = self.loop.compensate(wanted, replace(measured, displacement=corrected), place)
-        steps += [*closed.steps, Assign(command, closed.value), Update(((before, command - origin),))]
-        return Applied(steps, command, {**states, **closed.states})
+        command = body.put("smith", body.add(closed))
+        body.update({before: command - origin})
+        return body.applied(command)

@@ -14,8 +14,8 @@ from bondloop.control.blocks.filters import clipped, earlier, fit_weights, from_
 from bondloop.control.blocks.transfer_model import ackermann
 from bondloop.control.feedforward.inverse_model import expect_process
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import Assign, Const, Expr, Product, Step, Update, Var
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.ir import Const, Expr, Product
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ class SlidingMode(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        name, n, T, rate = context.name, self.process.order, context.period, self._lambda
+        n, T, rate, body = self.process.order, context.period, self._lambda, Statements(context.name)
+        put = body.put
         if rate * T > 0.5:
             raise InputError(
                 f"SlidingMode: a bandwidth of {self.bandwidth:g} Hz is too much for {1 / T:g} samples a "
@@ -138,13 +139,8 @@ class SlidingMode(Compensator):
             )
         first, origin = from_first(desired, context)
         points = max(n, 2) + 1
-        more, past = earlier(first.value, range(points), context, "demand")
-        steps: list[Step] = [*first.steps, *more]
-
-        def put(word: str, value: Expr) -> Var:
-            steps.append(Assign(v := Var(f"{name}.{word}"), value))
-            return v
-
+        more, past = earlier(body.add(first), range(points), context, "demand")
+        body.steps += more
         # All derivatives are in units of λ: x⁽ⁱ⁾/λⁱ, in m.
         times = [-i * T for i in range(points)]
         wanted = [
@@ -154,17 +150,13 @@ class SlidingMode(Compensator):
             )
             for j in range(n + 1)
         ]
-        z = [Var(f"{name}.observed[{i}]") for i in range(n)]
-        before, thick = Var(f"{name}.pushed_before"), Var(f"{name}.layer")
-        states = {**first.states, **dict.fromkeys(z, 0.0), before: 0.0, thick: self.layer}
+        z = [body.state(f"observed[{i}]") for i in range(n)]
+        before, thick = body.state("pushed_before"), body.state("layer", self.layer)
         F, G, L = self._observer(T)
-        guess = tuple(Var(f"{name}.guess[{i}]") for i in range(n))
-        steps.append(Product(guess, np.column_stack([F, G]), (*z, before)))
+        guess = tuple(body.var(f"guess[{i}]") for i in range(n))
+        body.steps.append(Product(guess, np.column_stack([F, G]), (*z, before)))
         miss = put("miss", measured.displacement - origin - guess[0])
-        steps.append(
-            Update(tuple((v, g + float(weight) * miss) for v, g, weight in zip(z, guess, L, strict=True)))
-        )
-
+        body.update({v: g + float(weight) * miss for v, g, weight in zip(z, guess, L, strict=True)})
         a = np.array(self.process.denominator) / self.process.denominator[0]
         own = put("own", weighted((a[:0:-1] / rate ** np.arange(n, 0, -1)).tolist(), z))
         errors = [put(f"error[{i}]", z[i] - wanted[i]) for i in range(n)]
@@ -176,8 +168,7 @@ class SlidingMode(Compensator):
         kept = math.exp(-rate * T)
         level = self.layer + (self.uncertainty * abs(own) if self.uncertainty else Const(0.0))
         following = clipped(kept * thick + (1 - kept) * level, self.layer, 1e150, self.layer)
-        steps.append(Update(((before, push), (thick, following))))
+        body.update({before: push, thick: following})
         b = np.array(self.process.numerator) / self.process.denominator[0]
-        sent, _ = rational([rate**n], b).apply(push, context, "sent")
-        steps += sent.steps
-        return Applied(steps, origin / self.process.gain + sent.value, {**states, **sent.states})
+        sent = body.add(rational([rate**n], b).apply(push, context, "sent")[0])
+        return body.applied(origin / self.process.gain + sent)

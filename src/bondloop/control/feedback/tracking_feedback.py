@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bondloop.control.base import Compensator
+from bondloop.control.base import Compensator, expect_compensator
 from bondloop.control.blocks.filters import DiscreteFilter, LinearFilter
 from bondloop.control.feedforward.inverse_model import InverseModel, expect_process
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Parameter
-from bondloop.engine.ir import Assign, Var, as_expr
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.ir import as_expr
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 from bondloop.transfer import Process, hold_late
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
@@ -49,11 +51,8 @@ class TrackingFeedback(Compensator, family="controller"):
             )
         if self.feedforward is None:
             self.process.check_invertible()
-        elif not isinstance(self.feedforward, Compensator):
-            raise InputError(
-                f"{kind}(feedforward): expected a compensator, such as InverseModel(...), or None for the "
-                f"inverse of the process; found {self.feedforward!r:.60}"
-            )
+        else:
+            expect_compensator(self.feedforward, f"{kind}(feedforward)")
         # A member that adapts goes on to do so: the check has to know.
         object.__setattr__(self, "adapts", self.forward.adapts)
 
@@ -64,9 +63,8 @@ class TrackingFeedback(Compensator, family="controller"):
         return InverseModel(self.process, ahead=held) if self.feedforward is None else self.feedforward
 
     @property
-    def opaque(self) -> str:
-        """The Python function that its feed-forward calls; "" for none."""
-        return self.forward.opaque
+    def _members(self) -> Sequence[Compensator]:
+        return (self.forward,)
 
     @abstractmethod
     def feedback(self, period: float) -> DiscreteFilter:
@@ -80,13 +78,11 @@ class TrackingFeedback(Compensator, family="controller"):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        part = self.forward.compensate(desired, measured, replace(context, name=f"{context.name}.forward"))
+        body, inner = Statements(context.name), replace(context, name=f"{context.name}.forward")
+        ahead = body.add(self.forward.compensate(desired, measured, inner))
         error = desired - as_expr(measured.displacement)
-        back, _ = self.feedback(context.period).apply(error, context, "feedback")
-        command = Var(f"{context.name}.tracking_command")
-        steps = [*part.steps, *back.steps, Assign(command, part.value + back.value)]
-        states = {**part.states, **back.states}
-        return Applied(steps, command, states, part.parameters, part.channels, part.adapted)
+        back = body.add(self.feedback(context.period).apply(error, context, "feedback")[0])
+        return body.applied(body.put("tracking_command", ahead + back))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from bondloop.control.feedforward.polynomial_prediction import PolynomialPredict
 from bondloop.control.tolerances import IDLE_ZERO
 from bondloop.engine.data import POSITIVE, Parameter, si_array
 from bondloop.engine.ir import Const, Expr
-from bondloop.engine.passes import Applied, Context, named
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError, unknown_name
 from bondloop.transfer import Process
 
@@ -163,28 +163,23 @@ class InverseModel(Compensator):
             lead = float(self.prediction.delay)
             applied, predicted, line, slope = self.prediction.predictions(desired, context, list(wanted))
             now, rates = predicted[0], predicted[1:]
-        steps = list(applied.steps)
-        states = dict(applied.states)
-        more, point = named(now, context, "predicted")
-        steps += more
+        body = Statements(context.name)
+        body.add(applied)
+        point = body.once("predicted", now)
         if self.derivatives == "difference" and (highest or self.ahead):
             differences = self._differences(context.period)
             more, past = earlier(point, range(len(differences[0])), context, "predicted")
-            steps += more
+            body.steps += more
             rates = [weighted(w.tolist(), past) for w in differences[1:]]
             if self.ahead:
-                more, point = named(weighted(differences[0].tolist(), past), context, "ahead")
-                steps += more
+                point = body.once("ahead", weighted(differences[0].tolist(), past))
         total: Expr = weighted(quotient.tolist(), [point, *rates])
         if left is not None:
-            filtered, _ = left.apply(point, context, "zeros")
-            steps += filtered.steps
-            states.update(filtered.states)
-            total = total + filtered.value
+            total = total + body.add(left.apply(point, context, "zeros")[0])
         # Of the line: a straight line through a/b is its value at rest, and the slope there times its rate.
         a, b = (np.array([0.0, *c])[-2:] for c in _polynomials(self.process))
         static, gradient = a[1] / b[1], (a[0] * b[1] - a[1] * b[0]) / b[1] ** 2
-        return Applied(steps, Const(static) * line + Const(static * lead + gradient) * slope + total, states)
+        return body.applied(Const(static) * line + Const(static * lead + gradient) * slope + total)
 
 
 def _polynomials(process: Process) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -305,10 +300,7 @@ class LeadCompensation(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002
         """Return the command."""
-        applied, line, rate = from_line(desired, context)
-        filtered, _ = self._filter().apply(applied.value, context, "lead")
-        return Applied(
-            [*applied.steps, *filtered.steps],
-            line + Const(self.delay) * rate + filtered.value,
-            {**applied.states, **filtered.states},
-        )
+        first, line, rate = from_line(desired, context)
+        body = Statements(context.name)
+        led = body.add(first, self._filter().apply(first.value, context, "lead")[0])
+        return body.applied(line + Const(self.delay) * rate + led)

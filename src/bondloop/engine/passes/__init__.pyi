@@ -1,5 +1,6 @@
 from bondloop.engine.passes.block import Applied as Applied
 from bondloop.engine.passes.block import Context as Context
+from bondloop.engine.passes.block import Statements as Statements
 from bondloop.engine.passes.block import applied_of as applied_of
 from bondloop.engine.passes.block import at_interface as at_interface
 from bondloop.engine.passes.block import call_part as call_part

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from bondloop.display import brief
 from bondloop.engine.data import number
-from bondloop.engine.ir import Assign, Channel, Expr, Step, Var, as_expr, is_comparison, is_trivial
+from bondloop.engine.ir import Assign, Channel, Expr, Step, Update, Var, as_expr, is_comparison, is_trivial
 from bondloop.errors import BondloopError, ModelError
 
 
@@ -77,6 +77,77 @@ class Applied:
     adapted: tuple[Var, ...] = ()
 
     __repr__ = brief
+
+
+class Statements:
+    """A block while it is being written: statements in their order, with what they keep and record.
+
+    Parameters
+    ----------
+    name
+        With what the names of its variables begin: that of a context.
+
+    Attributes
+    ----------
+    steps, states, parameters, channels, adapted
+        As of `Applied`.
+
+    Examples
+    --------
+    >>> body = Statements("controller")
+    >>> last = body.state("last")
+    >>> change = body.put("change", Var("x") - last)
+    >>> body.update({last: Var("x")})
+    >>> body.applied(change).states
+    {<Var controller.last>: 0.0}
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.steps: list[Step] = []
+        self.states: dict[Var, float] = {}
+        self.parameters: dict[Var, float] = {}
+        self.channels: list[Channel] = []
+        self.adapted: list[Var] = []
+
+    def var(self, word: str) -> Var:
+        """Return a variable of the block by its own name."""
+        return Var(f"{self.name}.{word}")
+
+    def state(self, word: str, first: float = 0.0) -> Var:
+        """Return a variable that is kept from tick to tick, with its first value."""
+        variable = self.var(word)
+        self.states[variable] = first
+        return variable
+
+    def put(self, word: str, value: Expr) -> Var:
+        """Compute an expression under a name; return its variable."""
+        variable = self.var(word)
+        self.steps.append(Assign(variable, value))
+        return variable
+
+    def once(self, word: str, value: Expr) -> Expr:
+        """Return an expression that is used more than once so that it is computed once."""
+        return value if is_trivial(value) else self.put(word, value)
+
+    def update(self, changes: Mapping[Var, Expr]) -> None:
+        """Change states, all at once."""
+        self.steps.append(Update(tuple(changes.items())))
+
+    def add(self, *parts: Applied) -> Expr:
+        """Execute further blocks here, one after the other; return the value of the last."""
+        for part in parts:
+            self.steps += part.steps
+            self.states.update(part.states)
+            self.parameters.update(part.parameters)
+            self.channels += part.channels
+            self.adapted += part.adapted
+        return parts[-1].value
+
+    def applied(self, value: Expr) -> Applied:
+        """Return the block, whose output is a value."""
+        channels, adapted = tuple(self.channels), tuple(self.adapted)
+        return Applied(self.steps, value, self.states, self.parameters, channels, adapted)
 
 
 def call_part(part: object, method: str, *arguments: object) -> object:
