@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.bondgraph import MC, C, Input, Model, MSf, One, Port, R, Zero
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
-from bondloop.control.virtual_junction import _model, _observer
+from bondloop.control.virtual_junction import load_observer
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
@@ -30,8 +30,7 @@ def a_test(controller, case="5/5", actuators=MODELS, **options):
 @pytest.mark.parametrize("values", [(2.2, 150.8, 13618.0), (50.0, 4e3, 8e6), (0.1, 0.5, 10.0)])
 def test_the_observer_has_its_poles_at_the_bandwidth_and_no_lag_behind_a_steady_load(bandwidth, values):
     transfer = transfer_system(MassSpringDamper(*values, drive="position"))
-    _, space = _model(transfer, transfer.system.parameters)
-    o = _observer(space, bandwidth, 1e-3, "")
+    _, o = load_observer(transfer, transfer.system.parameters, bandwidth, 1e-3)
     poles = np.linalg.eigvals((np.eye(4) - np.outer(o.L, o.C)) @ o.F)
     # Four poles in one place are apart by the fourth root of rounding.
     assert np.abs(poles - np.exp(-2 * np.pi * bandwidth * 1e-3)).max() < 5e-3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -484,7 +485,7 @@ class PythonControl(Compensator):
     ) -> list[Applied]:
         """Return the statements that call it, one for each command."""
         count, table = len(design.commands), dict(values)
-        caller = _Caller(self, count)
+        commands = lru_cache(maxsize=1)(partial(self._called, count))  # once a sample, however many are read
         context = contexts[0]
         arguments: list[Expr] = [context.count, Op("mul", (context.count, Const(context.period)))]
         for exprs in (design.commands, design.desired_velocities):
@@ -493,32 +494,19 @@ class PythonControl(Compensator):
             arguments += [getattr(m, word) for m in measured]
         applied = []
         for i, name in enumerate(contexts):
+
+            def command(*arguments: float, index: int = i) -> float:
+                return commands(*arguments)[index]
+
+            command.__qualname__ = self.opaque
             target = Var(f"{name.name}.command")
-            call = Call(f"python_command_{i}", caller.command(i), tuple(arguments))
+            call = Call(f"python_command_{i}", command, tuple(arguments))
             applied.append(Applied([Assign(target, call)], target))
         return applied
 
-
-class _Caller:
-    """Calls a function once a sample, however often its commands are asked for."""
-
-    def __init__(self, control: PythonControl, count: int) -> None:
-        self.control, self.count = control, count
-        self.arguments: tuple[float, ...] = ()
-        self.commands: list[float] = []
-
-    def command(self, index: int) -> Callable[..., float]:
-        def ask(*arguments: float) -> float:
-            if arguments != self.arguments:
-                self.commands = self._called(*arguments)
-                self.arguments = arguments
-            return self.commands[index]
-
-        ask.__qualname__ = self.control.opaque
-        return ask
-
-    def _called(self, k: float, time: float, *values: float) -> list[float]:
-        function, n = self.control.function, self.count
+    def _called(self, n: int, k: float, time: float, *values: float) -> list[float]:
+        """Return the commands of a sample, checked."""
+        function = self.function
         if k == 0 and hasattr(function, "reset"):
             function.reset()
         x: list[Any] = [values[i * n : (i + 1) * n] for i in range(5)]
@@ -532,9 +520,7 @@ class _Caller:
             commands = []
         if len(commands) != n:
             wanted = "a number, the command" if n == 1 else f"{n} numbers, the commands"
-            raise InputError(
-                f"{self.control.opaque}: expected {wanted}; found {result!r:.60} at t = {time:.6g} s"
-            )
+            raise InputError(f"{self.opaque}: expected {wanted}; found {result!r:.60} at t = {time:.6g} s")
         return commands
 
 

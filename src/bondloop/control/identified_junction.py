@@ -15,7 +15,6 @@ from bondloop.control.blocks.transfer_model import interpolated, substeps, with_
 from bondloop.control.virtual_junction import JunctionWithModel
 from bondloop.engine.data import Parameter
 from bondloop.engine.ir import (
-    Assign,
     Channel,
     Const,
     Delay,
@@ -23,12 +22,10 @@ from bondloop.engine.ir import (
     Op,
     Repeat,
     Role,
-    Step,
-    Update,
     Var,
     substitute,
 )
-from bondloop.engine.passes import Applied, Context, prefixed
+from bondloop.engine.passes import Applied, Context, Statements, prefixed
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4
 from bondloop.transfer import Transfer, transfer_system
@@ -152,11 +149,8 @@ class AdaptiveVirtualJunction(JunctionWithModel):
         self, design: Design, measured: Sequence[Measured], context: Context
     ) -> tuple[Applied, Mapping[Var, Expr]]:
         """Return the statements that identify the parameters."""
-        steps: list[Step] = []
-        states: dict[Var, float] = {}
-        channels: list[Channel] = []
+        body = Statements(context.name)
         values: dict[Var, Expr] = {}
-        found: list[Var] = []
         forces = dict(zip(design.efforts, (m.force for m in measured), strict=True))
         loads = {v.name: e for v, e in design.system.definitions.items()}
         by_name = {v.name: v for v in design.adapted}
@@ -167,19 +161,18 @@ class AdaptiveVirtualJunction(JunctionWithModel):
             adapted = [by_name[n] for n in self._names(transfer)]
             first = [design.system.input_defaults[v.name] for v in adapted]
             applied, estimates = self._identify(design, transfer, sensors, sent, load, first, inner)
-            steps += applied.steps
-            states.update(applied.states)
-            found += estimates
+            body.add(applied)
+            body.adapted += estimates
             for v, estimate in zip(adapted, estimates, strict=True):
                 values[v] = estimate
-                channels.append(Channel.of(f"{v.name}.estimate", estimate, v.quantity, Role.ESTIMATE, i))
-        return Applied(steps, Const(0.0), states, channels=tuple(channels), adapted=tuple(found)), values
+                body.channels.append(Channel.of(f"{v.name}.estimate", estimate, v.quantity, Role.ESTIMATE, i))
+        return body.applied(Const(0.0)), values
 
     def _refuse(self, transfer: Transfer, names: Sequence[str]) -> None:
         """Refuse parameters that cannot be identified."""
         regression(transfer, names)
 
-    def _acting(self, sent: Var, context: Context) -> tuple[list[Step], dict[Var, float], Expr]:
+    def _acting(self, sent: Var, context: Context) -> Applied:
         """Return the command that acted up to this sample, with the statements and states that keep it."""
         ticks = round(self.latency / context.period)
         if abs(ticks * context.period - self.latency) > 1e-6 * context.period:
@@ -188,9 +181,9 @@ class AdaptiveVirtualJunction(JunctionWithModel):
                 f"periods of {context.period:g} s; choose {ticks * context.period:g} s"
             )
         if not ticks:
-            return [], {sent: 0.0}, sent
+            return Applied([], sent, {sent: 0.0})
         acting = Var(f"{context.name}.acting")
-        return [Delay(acting, sent, ticks)], {sent: 0.0}, acting
+        return Applied([Delay(acting, sent, ticks)], acting, {sent: 0.0})
 
     def _estimator(self, first: Sequence[float]) -> RecursiveLeastSquares:
         return RecursiveLeastSquares(
@@ -217,13 +210,13 @@ class AdaptiveVirtualJunction(JunctionWithModel):
         context: Context,
     ) -> tuple[Applied, Sequence[Var]]:
         equation = regression(transfer, self._names(transfer))
-        steps, states, command = self._acting(sent, context)
+        body = Statements(context.name)
+        command = body.add(self._acting(sent, context))
         filtered: dict[str, list[Expr]] = {}
         for word, signal in (("motion", sensors.displacement), ("command", command), ("load", load)):
             low = state_variable_filter(equation.order, self.filter_frequency, held=word == "command")
             applied, filtered[word] = low.apply(signal, context, word)
-            steps += applied.steps
-            states.update(applied.states)
+            body.add(applied)
 
         def total(terms: Terms) -> Expr:
             result: Expr = Const(0.0)
@@ -231,14 +224,12 @@ class AdaptiveVirtualJunction(JunctionWithModel):
                 result = result + c * filtered[word][power]
             return result
 
-        value = Var(f"{context.name}.value")
-        steps.append(Assign(value, total(equation.value)))
+        value = body.put("value", total(equation.value))
         estimate = self._estimator(first).apply(
             [total(terms) for terms in equation.regressors], value, context, when=self._settled(context)
         )
-        steps += estimate.applied.steps
-        states.update(estimate.applied.states)
-        return Applied(steps, value, states), estimate.parameters
+        body.add(estimate.applied)
+        return body.applied(value), estimate.parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,17 +310,15 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
         prefix = f"{context.name}.model."
         system = _with_sensitivities(transfer, names, prefix)
         displacement, *slopes = system.output_exprs.values()
-        steps, states, command = self._acting(sent, context)
-        states.update({x: system.initial_by_var.get(x, 0.0) for x in system.state_vars})
-        before = [Var(f"{context.name}.before[{i}]") for i in range(len(names))]
-        states.update(zip(before, first, strict=True))
+        body = Statements(context.name)
+        command = body.add(self._acting(sent, context))
+        body.states.update({x: system.initial_by_var.get(x, 0.0) for x in system.state_vars})
+        before = [body.state(f"before[{i}]", p) for i, p in enumerate(first)]
         # The load is measured at both ends of the period that the model runs through, and straight between.
-        old, new = Var(f"{context.name}.load_before"), Var(f"{context.name}.load_now")
-        states[old] = 0.0
-        steps.append(Assign(new, load))
+        old, new = body.state("load_before"), body.put("load_now", load)
         # The estimates may make the model faster than it is at first.
         count = substeps(transfer.system, context.period, stretch=float(self.range) ** 0.5, reach=1.0)
-        counter = Var(f"{context.name}.substep")
+        counter = body.var("substep")
         driven: dict[str, Expr] = {v.name: v for v in design.system.parameters_by_var}
         driven |= {transfer.command.name: command, **dict(zip(names, before, strict=True))}
 
@@ -338,24 +327,20 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
             return {u: driven[u.name.removeprefix(prefix)] for u in system.input_vars}
 
         stepped = RK4().discretise(system, context.period / count, at, [])
-        steps.append(Repeat(count, counter, (*stepped.first, *stepped.rest)))
-        steps.append(Update(((old, new),)))
-        error = Var(f"{context.name}.difference")
-        steps.append(Assign(error, sensors.displacement - displacement))
+        body.steps.append(Repeat(count, counter, (*stepped.first, *stepped.rest)))
+        body.update({old: new})
+        error = body.put("difference", sensors.displacement - displacement)
         passed: list[Expr] = []
         for word, signal in (("error", error), *((f"slope[{i}]", x) for i, x in enumerate(slopes))):
-            applied, outputs = state_variable_filter(0, self.filter_frequency).apply(signal, context, word)
-            steps += applied.steps
-            states.update(applied.states)
-            passed.append(outputs[0])
+            low = state_variable_filter(0, self.filter_frequency)
+            passed.append(body.add(low.apply(signal, context, word)[0]))
         value: Expr = passed[0]
         for slope, p in zip(passed[1:], before, strict=True):
             value = value + slope * p
         estimate = self._estimator(first).apply(passed[1:], value, context, when=self._settled(context))
-        steps += estimate.applied.steps
-        steps.append(Update(tuple(zip(before, estimate.parameters, strict=True))))
-        states.update(estimate.applied.states)
-        return Applied(steps, error, states), estimate.parameters
+        body.add(estimate.applied)
+        body.update(dict(zip(before, estimate.parameters, strict=True)))
+        return body.applied(error), estimate.parameters
 
 
 def _with_sensitivities(transfer: Transfer, names: Sequence[str], prefix: str) -> System:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.engine.data import Described
-from bondloop.engine.ir import Assign, Const, Expr, Update, Var, select
-from bondloop.engine.passes import Applied, Context, named
+from bondloop.engine.ir import Const, Expr, Var, select
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
-
-if TYPE_CHECKING:
-    from bondloop.engine.ir import Step
 
 
 @dataclass(frozen=True)
@@ -96,32 +92,22 @@ class RestoringForce(Described, family="restoring_force", alone=True):
         context
             Names and period.
         """
-        steps: list[Step] = []
-        states: dict[Var, float] = {}
+        body = Statements(context.name)
         terms: list[tuple[tuple[tuple[float, ...], ...], list[Expr]]] = []
-        values: list[Expr] = []
-        for i, value in enumerate(motion):
-            more, q = named(value, context, f"motion[{i}]")
-            steps += more
-            values.append(q)
+        values = [body.once(f"motion[{i}]", value) for i, value in enumerate(motion)]
         for order, matrix in enumerate((self.stiffness, self.damping, self.mass)):
             terms.append((matrix, values))
             if order == 2 or not (self.mass or (self.damping and order == 0)):
                 break
             following: list[Expr] = []
-            changes: list[tuple[Var, Expr]] = []
+            changes: dict[Var, Expr] = {}
             for i, value in enumerate(values):
-                last, rate = (
-                    Var(f"{context.name}.last[{order}][{i}]"),
-                    Var(f"{context.name}.rate[{order}][{i}]"),
-                )
+                last = body.state(f"last[{order}][{i}]")
                 # At the first sample there is no difference yet.
                 before = select(context.count < 0.5, value, last) if order == 0 else last
-                steps.append(Assign(rate, (value - before) / context.period))
-                states[last] = 0.0
-                changes.append((last, value))
-                following.append(rate)
-            steps.append(Update(tuple(changes)))
+                following.append(body.put(f"rate[{order}][{i}]", (value - before) / context.period))
+                changes[last] = value
+            body.update(changes)
             values = following
         forces: list[Var] = []
         for row in range(self.rows):
@@ -129,7 +115,5 @@ class RestoringForce(Described, family="restoring_force", alone=True):
             for matrix, signals in terms:
                 for weight, signal in zip(matrix[row] if matrix else (), signals, strict=False):
                     total = total + Const(weight) * signal
-            force = Var(f"{context.name}.force[{row}]")
-            steps.append(Assign(force, total))
-            forces.append(force)
-        return Applied(steps, forces[0], states), forces
+            forces.append(body.put(f"force[{row}]", total))
+        return body.applied(forces[0]), forces

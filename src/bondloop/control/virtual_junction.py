@@ -14,8 +14,8 @@ from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.control.blocks.filters import weighted
 from bondloop.control.blocks.transfer_model import ackermann, with_displacement
 from bondloop.engine.data import Parameter
-from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Step, Update, Var, evaluate
-from bondloop.engine.passes import Applied, Context, Inverse, connect, invert
+from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Update, Var, evaluate
+from bondloop.engine.passes import Applied, Context, Inverse, Statements, connect, invert
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
 from bondloop.substructure import NumericalHalf, numerical_half
 from bondloop.transfer import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
@@ -313,17 +313,14 @@ class ObservedVirtualJunction(JunctionWithModel):
         self, design: Design, measured: Sequence[Measured], context: Context
     ) -> tuple[Applied, Mapping[Var, Expr]]:
         """Return the statements of the observers; the estimated loads take the place of the forces."""
-        steps: list[Step] = []
-        states: dict[Var, float] = {}
-        channels: list[Channel] = []
+        body = Statements(context.name)
         forces: dict[Var, Expr] = {}
         values = {v.name: x for v, x in design.system.values().items()}
         loads = {v.name: e for v, e in design.system.definitions.items()}
         models = zip(self.transfers(), self.prefixes(), self.names(), strict=True)
         at = zip(models, measured, design.efforts, design.sent, strict=True)
         for i, ((transfer, prefix, word), sensors, effort, sent) in enumerate(at):
-            system, space = _model(transfer, values)
-            observer = _observer(space, self.bandwidth, context.period, system.name)
+            system, observer = load_observer(transfer, values, self.bandwidth, context.period)
             names = [f"{word}.{x.name.removeprefix(prefix)}" for x in system.state_vars]
             names += [f"{word}.load", f"{word}.load_rate"]
             before, ahead, now = (
@@ -332,19 +329,19 @@ class ObservedVirtualJunction(JunctionWithModel):
             error = Var(f"{word}.error")
             # Up to this sample with the command of the last one; then led to what is measured.
             for v, row, gain in zip(ahead, observer.F, observer.G, strict=True):
-                steps.append(Assign(v, weighted([*row, gain], [*before, sent])))
-            steps.append(Assign(error, sensors.displacement - weighted(observer.C, ahead)))
+                body.steps.append(Assign(v, weighted([*row, gain], [*before, sent])))
+            body.steps.append(Assign(error, sensors.displacement - weighted(observer.C, ahead)))
             for v, x, gain in zip(now, ahead, observer.L, strict=True):
-                steps.append(Assign(v, x + Const(float(gain)) * error))
-            steps.append(Update(tuple(zip(before, now, strict=True))))
-            states.update({sent: 0.0, **dict.fromkeys(before, 0.0)})
+                body.steps.append(Assign(v, x + Const(float(gain)) * error))
+            body.update(dict(zip(before, now, strict=True)))
+            body.states.update({sent: 0.0, **dict.fromkeys(before, 0.0)})
             # The load points as the force on the cut bond, or against it: the inverse knows.
             sign = evaluate(loads[transfer.load.name], {effort: 1.0})
             forces[effort] = Const(float(sign)) * now[-2]
             measures: list[Quantity | None] = [x.quantity for x in system.state_vars]
             for v, quantity in zip(now, [*measures, effort.quantity], strict=False):
-                channels.append(Channel.of(v.name, v, quantity, Role.ESTIMATE, i))
-        return Applied(steps, Const(0.0), states, channels=tuple(channels)), forces
+                body.channels.append(Channel.of(v.name, v, quantity, Role.ESTIMATE, i))
+        return body.applied(Const(0.0)), forces
 
 
 class _Observer(NamedTuple):
@@ -356,43 +353,32 @@ class _Observer(NamedTuple):
     C: Array
 
 
-class _Space(NamedTuple):
-    """dx/dt = A x + B u + E f, y = C x."""
+def load_observer(
+    transfer: Transfer, values: Mapping[str, float], bandwidth: float, period: float
+) -> tuple[System, _Observer]:
+    """Return the model with its displacement, and an observer of it, of the load and of the load's rate.
 
-    A: Array
-    B: Array
-    E: Array
-    C: Array
+    All its poles are at the bandwidth. With the command held over a sample the model is discretised exactly;
+    L follows from Ackermann's formula, for the observer that knows this sample's measurement: the eigenvalues
+    of F - L C F are where they should be. The states are scaled by their size for a unit load, or their units
+    would spoil the digits.
+    """
+    from scipy.linalg import expm
 
-
-def _model(transfer: Transfer, values: Mapping[str, float]) -> tuple[System, _Space]:
-    """Return the model with its displacement as output, and its matrices with the values in force."""
     system = with_displacement(transfer)
     space = system.numeric({n: values[n] for n in system.parameters if n in values}).explicit()
     A, B, C = (np.asarray(X.toarray(), dtype=float) for X in (space.A, space.B, space.C))
     command, load = (space.inputs.index(v.name) for v in (transfer.command, transfer.load))
-    return system, _Space(A, B[:, command], B[:, load], C[0])
-
-
-def _observer(space: _Space, bandwidth: float, period: float, name: str) -> _Observer:
-    """Return the observer of model, load and the load's rate, all its poles at the bandwidth.
-
-    With the command held over a sample the model is discretised exactly; L follows from Ackermann's formula,
-    for the observer that knows this sample's measurement: the eigenvalues of F - L C F are where they should
-    be. The states are scaled by their size for a unit load, or their units would spoil the digits.
-    """
-    from scipy.linalg import expm
-
-    n = len(space.A)
+    n = len(A)
     m = n + 2
     whole = np.zeros((m + 1, m + 1))
-    whole[:n, :n], whole[:n, n], whole[n, n + 1], whole[:n, m] = space.A, space.E, 1.0, space.B
+    whole[:n, :n], whole[:n, n], whole[n, n + 1], whole[:n, m] = A, B[:, load], 1.0, B[:, command]
     omega = 2 * np.pi * bandwidth
-    reach = np.abs(np.linalg.solve(1j * omega * np.eye(n) - space.A, space.E))
+    reach = np.abs(np.linalg.solve(1j * omega * np.eye(n) - A, B[:, load]))
     size = np.concatenate([np.maximum(reach, 1e-12 * reach.max(initial=1e-300)), [1.0, omega]])
     step = expm(whole * period)
     F, G = step[:m, :m] * size / size[:, None], step[:m, m] / size
-    C = np.concatenate([space.C, [0.0, 0.0]]) * size
+    C = np.concatenate([C[0], [0.0, 0.0]]) * size
     seen = [C @ np.linalg.matrix_power(F, k) for k in range(1, m + 1)]
     pole = np.exp(-omega * period)
     try:
@@ -403,7 +389,7 @@ def _observer(space: _Space, bandwidth: float, period: float, name: str) -> _Obs
     # Poles in one place come out apart by rounding, the more of them the farther.
     if not largest < 1 - 0.5 * (1 - pole):
         raise InputError(
-            f"the displacement of {name} does not tell its load: some of its states cannot be observed, or "
-            "hardly; give a simpler model, or measure the force and use VirtualJunction"
+            f"the displacement of {system.name} does not tell its load: some of its states cannot be "
+            "observed, or hardly; give a simpler model, or measure the force and use VirtualJunction"
         )
-    return _Observer(F * size[:, None] / size, G * size, L * size, C / size)
+    return system, _Observer(F * size[:, None] / size, G * size, L * size, C / size)

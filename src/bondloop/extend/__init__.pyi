@@ -44,6 +44,7 @@ from bondloop.engine.ir import substitute as substitute
 from bondloop.engine.ir import variables as variables
 from bondloop.engine.passes import Applied as Applied
 from bondloop.engine.passes import Context as Context
+from bondloop.engine.passes import Statements as Statements
 from bondloop.errors import BondloopError as BondloopError
 from bondloop.errors import InputError as InputError
 from bondloop.errors import ModelError as ModelError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bondloop.engine.ir import Assign, Call, Const, Expr, Step, Update, Var
@@ -12,6 +13,7 @@ from bondloop.hybrid import PseudoDynamicTest, PseudoDynamicTick
 from bondloop.rigs import BuiltRig
 
 if TYPE_CHECKING:
+    from bondloop.interop.protocol import Answer
     from bondloop.interop.remote_rig import Movable
     from bondloop.rehearsal import Run
     from bondloop.rigs import SubSteppedRig
@@ -97,7 +99,7 @@ class _Elsewhere:
         new_force, new_place = (
             [Var(f"{prefix}new_{word}{i}") for i in indices] for word in ("force", "displacement")
         )
-        asked = _Asked(self._rig)
+        move = lru_cache(maxsize=1)(self._moved)  # once a sub-step, however many readings are wanted of it
         imposed = 0
 
         def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
@@ -107,7 +109,7 @@ class _Elsewhere:
             for i, (f, x) in enumerate(zip(new_force, new_place, strict=True)):
                 for word, target in (("force", f), ("displacement", x)):
                     label = f"rig_{word}_{imposed}_{i}"
-                    steps.append(Assign(target, Call(label, asked.reading(word, i), (number, *commands))))
+                    steps.append(Assign(target, Call(label, _reading(move, word, i), (number, *commands))))
             pairs: list[tuple[Var, Expr]] = []
             for old, new in zip(force, new_force, strict=True):
                 pairs.append((old, Const(0.0) - new))  # what the specimen resists with, on the numerical half
@@ -119,21 +121,14 @@ class _Elsewhere:
         motion: dict[str, list[Expr]] = {"displacement": list(place), "velocity": list(speed)}
         return BuiltRig(states, {}, force, motion, impose)
 
+    def _moved(self, _number: float, *commands: float) -> Answer:
+        return self._rig.move_to(commands)
 
-class _Asked:
-    """Asks a rig once a sub-step, however many readings are wanted of it."""
 
-    def __init__(self, rig: Movable) -> None:
-        self._rig = rig
-        self._arguments: tuple[float, ...] | None = None
+def _reading(move: Callable[..., Answer], word: str, index: int) -> Callable[..., float]:
+    def read(*arguments: float) -> float:
+        values: tuple[float, ...] = getattr(move(*arguments), word)
+        return values[index]
 
-    def reading(self, word: str, index: int) -> Callable[..., float]:
-        def ask(*arguments: float) -> float:
-            if arguments != self._arguments:
-                self._answer = self._rig.move_to(arguments[1:])
-                self._arguments = arguments
-            values: tuple[float, ...] = getattr(self._answer, word)
-            return values[index]
-
-        ask.__qualname__ = "the rig elsewhere"
-        return ask
+    read.__qualname__ = "the rig elsewhere"
+    return read

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from bondloop.display import brief
 from bondloop.engine.data import Described, Parameter, Whole, common_unit, number, state_unit, stated_units
-from bondloop.engine.ir import Assign, Const, Delay, Expr, Op, Step, Update, Var, as_expr, function, select
-from bondloop.engine.passes import Applied, Context, applied_of, named
+from bondloop.engine.ir import Const, Delay, Expr, Op, Var, as_expr, function, select
+from bondloop.engine.passes import Applied, Context, Statements, applied_of, named
 from bondloop.errors import InputError
 from bondloop.units import is_of_kind, multiplied
 
@@ -74,17 +74,10 @@ class Imperfection(Described, family="imperfection"):
 
 def in_turn(parts: Sequence[Imperfection], value: Expr, contexts: Sequence[Context]) -> Applied:
     """Return a value after parts one after the other, each in a context of its own."""
-    result = Applied([], value)
+    body = Statements("")
     for part, context in zip(parts, contexts, strict=True):
-        applied = applied_of(part, "apply", result.value, context)
-        result = Applied(
-            [*result.steps, *applied.steps],
-            applied.value,
-            {**result.states, **applied.states},
-            {**result.parameters, **applied.parameters},
-            (*result.channels, *applied.channels),
-        )
-    return result
+        value = body.add(applied_of(part, "apply", value, context))
+    return body.applied(value)
 
 
 @dataclass(frozen=True)
@@ -404,15 +397,13 @@ class Backlash(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the play's output."""
-        steps, u = named(value, context, "tight")
-        w, y = Var(f"{context.name}.play"), Var(f"{context.name}.slack")
-        half = self.width / 2
+        body, half = Statements(context.name), self.width / 2
+        u, w = body.once("tight", value), body.state("play", self.initial)
         gap = w - u
         moved = select(gap > half, u + half, u - half)
-        result: list[Step] = [
-            *steps, Assign(y, select(abs(gap) <= half, w, moved)), Update(((w, y),)),
-        ]  # fmt: skip
-        return Applied(result, y, {w: self.initial})
+        y = body.put("slack", select(abs(gap) <= half, w, moved))
+        body.update({w: y})
+        return body.applied(y)
 
 
 @dataclass(frozen=True)
@@ -441,12 +432,12 @@ class RateLimit(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the limited value."""
-        steps, u = named(value, context, "fast")
-        last, y = Var(f"{context.name}.last"), Var(f"{context.name}.limited")
-        most = self.rate * context.period
+        body, most = Statements(context.name), self.rate * context.period
+        u, last = body.once("fast", value), body.state("last", self.initial)
         change = u - last
-        follow = select(change > most, last + most, select(change < -most, last - most, u))
-        return Applied([*steps, Assign(y, follow), Update(((last, y),))], y, {last: self.initial})
+        y = body.put("limited", select(change > most, last + most, select(change < -most, last - most, u)))
+        body.update({last: y})
+        return body.applied(y)
 
 
 @dataclass(frozen=True)
@@ -475,16 +466,13 @@ class LowPass(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the filtered value."""
-        steps, u = named(value, context, "unfiltered")
-        rate = 2 * math.pi * self.frequency * context.period
+        rate, body = 2 * math.pi * self.frequency * context.period, Statements(context.name)
         a, g = math.exp(-rate), -math.expm1(-rate) / rate
-        last, before, y = (Var(f"{context.name}.{w}") for w in ("low", "low_input", "filtered"))
-        result: list[Step] = [
-            *steps,
-            Assign(y, a * last + (1 - g) * u + (g - a) * before),
-            Update(((last, y), (before, u))),
-        ]
-        return Applied(result, y, {last: self.initial, before: self.initial})
+        u = body.once("unfiltered", value)
+        last, before = body.state("low", self.initial), body.state("low_input", self.initial)
+        y = body.put("filtered", a * last + (1 - g) * u + (g - a) * before)
+        body.update({last: y, before: u})
+        return body.applied(y)
 
 
 class _Fault(Imperfection):
@@ -595,10 +583,12 @@ class Frozen(_Fault):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the held value while the fault is there."""
-        steps, u = named(value, context, "moving")
-        held, y = Var(f"{context.name}.held"), Var(f"{context.name}.frozen")
+        body = Statements(context.name)
+        u, held = body.once("moving", value), body.state("held")
         holds = Op("and", (self._present(context), context.count > 0))
-        return Applied([*steps, Assign(y, select(holds, held, u)), Update(((held, y),))], y, {held: 0.0})
+        y = body.put("frozen", select(holds, held, u))
+        body.update({held: y})
+        return body.applied(y)
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,12 @@ from bondloop.control.blocks.least_squares import MovingWindow, RecursiveLeastSq
 from bondloop.control.feedforward.inverse_model import expect_process, inverse_series, shifted
 from bondloop.control.tolerances import PRIOR_WEIGHT
 from bondloop.engine.data import NOT_NEGATIVE, Parameter, Whole
-from bondloop.engine.ir import Assign, Channel, Const, Expr, Op, Quantity, Role, Update, Var, select
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.ir import Channel, Const, Expr, Op, Quantity, Role, Var, select
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
-    from bondloop.engine.ir import Step
     from bondloop.transfer import Process
 
 
@@ -202,20 +201,20 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         """Return statements whose value is the sum of the demand's derivatives times the coefficients."""
         scales, points = self.scales(), max(self.order, 2) + 1
         first, line, rate = from_line(demand, context)
-        states = dict(first.states)
+        body = Statements(context.name)
+        body.add(first)
         if smooth:
             applied, rates = self._smooth().apply(first.value, context, "smooth")
-            steps = applied.steps
-            states.update(applied.states)
+            body.add(applied)
         else:
             steps, past = earlier(first.value, range(points), context, "demand")
+            body.steps += steps
             differences = [backward_differences(j, points, context.period) for j in range(self.order + 1)]
             rates = [weighted(weights.tolist(), past) for weights in differences]
         total: Expr = coefficients[0] * (line + first.value) + coefficients[1] * (scales[1] * rate)
         for j in range(1, self.order + 1):
             total = total + coefficients[j] * (Const(scales[j]) * rates[j])
-        command = Var(f"{context.name}.{word}")
-        return Applied([*first.steps, *steps, Assign(command, total)], command, states)
+        return body.applied(body.put(word, total))
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
@@ -239,20 +238,14 @@ class AdaptiveFeedforward(Compensator, family="controller"):
 
     def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
         scales, bounds, name = self.scales(), self.bounds(both=sent is not None), context.name
-        coefficients = [Var(f"{name}.coefficient[{j}]") for j in range(self.order + 1)]
-        states = {
-            c: a / s for c, a, s in zip(coefficients, self.initial(context.period), scales, strict=True)
-        }
+        body = Statements(name)
+        first = [a / s for a, s in zip(self.initial(context.period), scales, strict=True)]
+        coefficients = [body.state(f"coefficient[{j}]", a) for j, a in enumerate(first)]
         chained = sent is not None
-        learned = self._command(desired, coefficients, chained, context, "feedforward")
-        steps, command = [*learned.steps], learned.value
-        states.update(learned.states)
-        outgoing = command
+        outgoing = command = body.add(self._command(desired, coefficients, chained, context, "feedforward"))
         if sent is not None:
             through = replace(context, name=f"{name}.through", velocity=None)
-            acting = self._command(sent, coefficients, chained, through, "command")
-            steps, outgoing = [*steps, *acting.steps], acting.value
-            states.update(acting.states)
+            outgoing = body.add(self._command(sent, coefficients, chained, through, "command"))
         low = state_variable_filter(self.order, self.filter_frequency)
         begun, origin = from_first(desired, replace(context, name=f"{name}.start"))
         rest = self.initial()[0] * origin
@@ -262,33 +255,31 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         more, motion = late(started.value, self.ahead, context, "motion")
         seen, seen_outputs = low.settled(stood + motion, stood, context, "filtered_motion")
         gate, moving = motion_gate(self.largest_delay * sent_outputs[1], self.threshold, context)
-        steps += [*begun.steps, *commanded.steps, *started.steps, *more, *seen.steps, *gate.steps]
-        for part in (begun, commanded, started, seen, gate):
-            states.update(part.states)
+        body.add(begun, commanded, started)
+        body.steps += more
+        body.add(seen, gate)
         if chained:  # what the command is made of, of the measured motion
             rated, rates = self._smooth().apply(seen_outputs[0] - stood, context, "smooth_motion")
-            steps += rated.steps
-            states.update(rated.states)
+            body.add(rated)
             seen_outputs = [seen_outputs[0], *rates[1:]]
-        regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
-        steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
-        filtered = Var(f"{name}.sent")
-        steps.append(Assign(filtered, sent_outputs[0]))
+        scaled = enumerate(zip(scales, seen_outputs, strict=True))
+        regressors = [body.put(f"regressor[{j}]", s * y) for j, (s, y) in scaled]
+        filtered = body.put("sent", sent_outputs[0])
         law, targets = self._targets(Learning(regressors, filtered, coefficients, moving, bounds, context))
-        steps += law.steps
-        states.update(law.states)
-        changes = []
+        body.add(law)
+        changes: dict[Var, Expr] = {}
         for c, target, s, (least, most) in zip(coefficients, targets, scales, bounds, strict=True):
             step = self.slew * context.period * (most - least) / s
             near = moved(c, target, least / s, most / s, step)
-            changes.append((c, select(moving > 0.5, near, c)))
-        steps.append(Update(tuple(changes)))
+            changes[c] = select(moving > 0.5, near, c)
+        body.update(changes)
         units = ("", "s", "s^2", "s^3")
-        channels = tuple(
+        body.channels += [
             Channel.of(channel(context, f"a{j}"), c * s, Quantity("coefficient", units[j]), Role.ESTIMATE)
             for j, (c, s) in enumerate(zip(coefficients, scales, strict=True))
-        )
-        return Applied(steps, outgoing, states, channels=channels, adapted=tuple(coefficients))
+        ]
+        body.adapted += coefficients
+        return body.applied(outgoing)
 
 
 @dataclass(frozen=True)
@@ -343,16 +334,13 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
         applied, sums = window.sums(products, context, "sum")
         matrix = dict(zip(pairs, sums[: len(pairs)], strict=True))
         right = sums[len(pairs) :]
-        active, size = Var(f"{context.name}.adapting"), Var(f"{context.name}.size")
         trace: Expr = Const(0.0)
         for i in range(n):
             trace = trace + matrix[i, i]
         enough = float(self.threshold) ** 2 * window.samples * (window.parts - 1) / window.parts
-        steps: list[Step] = [
-            *applied.steps,
-            Assign(active, Op("gt", (matrix[0, 0], Const(enough)))),
-            Assign(size, trace),
-        ]
+        body = Statements(context.name)
+        body.add(applied)
+        active, size = body.put("adapting", Op("gt", (matrix[0, 0], Const(enough)))), body.put("size", trace)
         start = [a / s for a, s in zip(self.initial(context.period), self.scales(), strict=True)]
         entries: list[list[Expr]] = []
         given: list[Expr] = []
@@ -361,9 +349,10 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
             row: list[Expr] = [select(active > 0.5, matrix[i, j], 0) for j in range(i)]
             entries.append([*row, select(active > 0.5, matrix[i, i] + prior, 1)])
             given.append(select(active > 0.5, right[i] + prior * start[i], 0))
-        more, solution = solve_symmetric(entries, given, f"{context.name}.fit")
+        steps, solution = solve_symmetric(entries, given, f"{context.name}.fit")
+        body.steps += steps
         targets = [select(active > 0.5, x, c) for x, c in zip(solution, known.coefficients, strict=True)]
-        return replace(applied, steps=[*steps, *more]), targets
+        return body.applied(applied.value), targets
 
 
 @dataclass(frozen=True)
@@ -438,15 +427,14 @@ class AdaptiveModelBased(AdaptiveFeedforward):
 
     def _targets(self, known: Learning) -> tuple[Applied, list[Expr]]:
         context, regressors, coefficients = known.context, known.regressors, known.coefficients
-        error, size = Var(f"{context.name}.estimation_error"), Var(f"{context.name}.size")
         explained: Expr = Const(0.0)
         total: Expr = Const(0.0)
         for r, c in zip(regressors, coefficients, strict=True):
             explained = explained + r * c
             total = total + r * r
-        steps: list[Step] = [Assign(error, known.command - explained), Assign(size, total)]
+        body = Statements(context.name)
+        error, size = body.put("estimation_error", known.command - explained), body.put("size", total)
         level = float(self.threshold) ** 2
         step = min(1.0, self.rate * context.period)
-        push = Var(f"{context.name}.push")
-        steps.append(Assign(push, step * error / (size + level)))
-        return Applied(steps, error), [c + push * r for c, r in zip(coefficients, regressors, strict=True)]
+        push = body.put("push", step * error / (size + level))
+        return body.applied(error), [c + push * r for c, r in zip(coefficients, regressors, strict=True)]

@@ -36,12 +36,10 @@ from bondloop.engine.ir import (
     Product,
     Quantity,
     Role,
-    Step,
-    Update,
     Var,
     select,
 )
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -200,7 +198,7 @@ class RecursiveFir(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        name, n, T = context.name, self.taps, context.period
+        name, n, T, body = context.name, self.taps, context.period, Statements(context.name)
         first, origin = from_first(desired, context)
         wanted = self._predicted(first.value, context, "demand")
         demands, deviations = earlier(wanted.value, range(n), context, "demand")
@@ -212,33 +210,33 @@ class RecursiveFir(Compensator):
         moved = self._predicted(seen.value, context, "motion")
         past, shifts = earlier(moved.value, range(n), context, "seen")
         phi = [place + d for d in shifts]
-        command, before, earlier_still = (Var(f"{name}.{w}") for w in ("fir", "sent_before", "sent_earlier"))
+        command, before, earlier_still = (body.var(w) for w in ("fir", "sent_before", "sent_earlier"))
         rest = float(self.first_taps(T).sum()) * origin
         sent, _ = low.settled(command, rest, context, "filtered_command")
         stride = (self.largest_delay / T) * (before - earlier_still)
         gate, moving = motion_gate(stride, self.threshold, context)
-        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *started.steps, *later, *seen.steps]
-        steps += [*moved.steps, *past, *gate.steps]
-        states = {**first.states, **started.states, **seen.states, **sent.states, **gate.states}
-        states.update({before: 0.0, earlier_still: 0.0})
-
+        body.add(first, wanted)
+        body.steps += demands
+        body.add(started)
+        body.steps += later
+        body.add(seen, moved)
+        body.steps += past
+        body.states |= sent.states
+        body.add(gate)
+        body.states |= {before: 0.0, earlier_still: 0.0}
         # The filtered command is what its past makes of it, and a share of the command that is to be found.
         _, _, C, H = low.discrete(T)
-        known = Var(f"{name}.known")
-        steps.append(Assign(known, weighted([*C[0], 1 - H[0, 0]], [*sent.states, rest])))
-        law, taps, adapted = self._law(phi, x, known, float(H[0, 0]), moving, context)
-        steps += law.steps
-        states.update(law.states)
-        steps += [
-            Assign(command, _dot(taps, x)),
-            *sent.steps,
-            Update(((before, sent.value - rest), (earlier_still, before))),
-        ]
-        channels = tuple(
+        known = body.put("known", weighted([*C[0], 1 - H[0, 0]], [*sent.states, rest]))
+        law, taps = self._law(phi, x, known, float(H[0, 0]), moving, context)
+        body.add(law)
+        body.steps.append(Assign(command, _dot(taps, x)))
+        body.add(sent)
+        body.update({before: sent.value - rest, earlier_still: before})
+        body.channels += [
             Channel.of(channel(context, f"tap{i}"), t, Quantity("coefficient"), Role.ESTIMATE)
             for i, t in enumerate(taps)
-        )
-        return Applied(steps, command, states, channels=channels, adapted=adapted)
+        ]
+        return body.applied(command)
 
     def _law(
         self,
@@ -248,21 +246,17 @@ class RecursiveFir(Compensator):
         fresh: float,
         moving: Var,
         context: Context,
-    ) -> tuple[Applied, list[Var], tuple[Var, ...]]:
+    ) -> tuple[Applied, list[Var]]:
         """Return one update of the taps for an explained command of ``known + fresh u``, and the taps."""
-        name, n = context.name, self.taps
+        body, n = Statements(context.name), self.taps
+        steps, put = body.steps, body.put
         start = self.first_taps(context.period)
         # With θ = start + R·shift and R Rᵀ = P the covariance of the shift begins as 1.
         sizes, axes = np.linalg.eigh(self._covariance())
         R = axes * np.sqrt(np.maximum(sizes, 0.0))
-        steps: list[Step] = []
-
-        def put(word: str, value: Expr) -> Var:
-            steps.append(Assign(v := Var(f"{name}.{word}"), value))
-            return v
 
         def product(word: str, matrix: NDArray[np.float64], values: Sequence[Expr]) -> list[Var]:
-            result = [Var(f"{name}.{word}[{i}]") for i in range(len(matrix))]
+            result = [body.var(f"{word}[{i}]") for i in range(len(matrix))]
             steps.append(Product(tuple(result), matrix, tuple(values)))
             return result
 
@@ -271,7 +265,7 @@ class RecursiveFir(Compensator):
             return [put(f"{word}_tap[{i}]", v + first) for i, (v, first) in enumerate(moved)]
 
         estimator = RecursiveLeastSquares((0.0,) * n, memory=self.memory, threshold=0.0)
-        place = Context(f"{name}.fit", context.count, context.period)
+        place = Context(f"{body.name}.fit", context.count, context.period)
         correction = estimator.begin(product("rotated", R.T, phi), place, when=moving)
         steps += correction.steps
         done = len(correction.steps)
@@ -299,7 +293,9 @@ class RecursiveFir(Compensator):
             put(f"tap[{i}]", select(within > 0.5, a, b))
             for i, (a, b) in enumerate(zip(new, near, strict=True))
         ]
-        return Applied(steps, taps[0], estimate.applied.states), taps, estimate.adapted
+        body.states.update(estimate.applied.states)
+        body.adapted += estimate.adapted
+        return body.applied(taps[0]), taps
 
 
 def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:

@@ -200,9 +200,10 @@ class SmithPredictor(Compensator):
             place = Context(f"{name}.predicted", context.count, context.period)
             wanted = body.add(self.prediction.compensate(wanted, measured, place))
         model, whole = self._model(context.period)
-        before = body.state("sent_before")
+        before = body.var("sent_before")
         moved, (now, then) = model.apply(before, context, "model")
         body.add(moved)
+        body.states[before] = 0.0
         if whole:
             late = body.var("late")
             body.steps.append(Delay(late, then, whole))

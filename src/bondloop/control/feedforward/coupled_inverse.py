@@ -16,20 +16,18 @@ from bondloop.control.blocks.filters import LinearFilter, earlier, from_first, r
 from bondloop.control.blocks.least_squares import RecursiveLeastSquares
 from bondloop.engine.data import POSITIVE, Parameter, Whole, si_array
 from bondloop.engine.ir import (
-    Assign,
     Channel,
     Const,
     Expr,
     Op,
     Quantity,
     Role,
-    Update,
     Var,
     as_expr,
     substitute,
     transmission_zeros,
 )
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 from bondloop.transfer import motion_space, width
 
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.control.base import Design, Measured
-    from bondloop.engine.ir import Step
     from bondloop.transfer import TransferSystem
 
     Array = NDArray[np.float64]
@@ -222,22 +219,18 @@ class CoupledInverse(Compensator):
 
     # ---------------------------------------------------------------- in the tick
 
-    def _inputs(
-        self, signal: Expr, context: Context, word: str, steps: list[Step], states: dict[Var, float]
-    ) -> list[Expr]:
+    def _inputs(self, signal: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return the differences and filters of a signal at this sample."""
-        more, past = earlier(signal, range(self.differences + 1), context, word)
-        steps += more
-        unit = self._unit(context.period)
+        body, unit = Statements(context.name), self._unit(context.period)
+        steps, past = earlier(signal, range(self.differences + 1), context, word)
+        body.steps += steps
         result: list[Expr] = []
         for m in range(self.differences + 1):
-            difference = Var(f"{context.name}.{word}_difference[{m}]")
             signs = [(-1) ** k * comb(m, k) * unit**m for k in range(m + 1)]
-            steps.append(Assign(difference, weighted(signs, past[: m + 1])))
-            result.append(difference)
+            result.append(body.put(f"{word}_difference[{m}]", weighted(signs, past[: m + 1])))
         for i, p in enumerate(self._poles(context.period)):
-            parts = [Var(f"{context.name}.{word}_filter[{i}].{part}") for part in ("real", "imaginary")]
-            kept = [Var(f"{v.name}.last") for v in parts]
+            words = [f"{word}_filter[{i}].{part}" for part in ("real", "imaginary")[: 1 + (p.imag != 0)]]
+            kept = [body.state(f"{w}.last") for w in words]
             x = past[0]
             rows = [Const(p.real) * kept[0] + Const(1 - p.real) * x]
             if p.imag:
@@ -245,12 +238,10 @@ class CoupledInverse(Compensator):
                     rows[0] - Const(p.imag) * kept[1],
                     Const(p.imag) * kept[0] + Const(p.real) * kept[1] - Const(p.imag) * x,
                 ]
-            pairs = list(zip(parts, kept, rows, strict=False))
-            steps += [Assign(v, row) for v, _, row in pairs]
-            steps.append(Update(tuple((last, v) for v, last, _ in pairs)))
-            states.update({last: 0.0 for _, last, _ in pairs})
-            result += [v for v, _, _ in pairs]
-        return result
+            parts = [body.put(w, row) for w, row in zip(words, rows, strict=True)]
+            body.update(dict(zip(kept, parts, strict=True)))
+            result += parts
+        return body.applied(result[0]), result
 
     def _weights(self, measured: Sequence[Expr], context: Context) -> Weights:  # noqa: ARG002 - learns nothing
         """Return the coefficients at this sample, given what is measured."""
@@ -286,20 +277,18 @@ class CoupledInverse(Compensator):
                 f"{type(self).__name__}: its model has {n} commands, and there are {len(desired)} transfer "
                 "systems"
             )
-        steps: list[Step] = []
-        states: dict[Var, float] = {}
+        body = Statements(context.name)
         origins: list[Expr] = []
         features: list[Expr] = []
         for j, demand in enumerate(desired):
             first, origin = from_first(demand, replace(context, name=f"{context.name}.demand[{j}]"))
-            steps += first.steps
-            states.update(first.states)
             origins.append(origin)
-            features += self._inputs(first.value, context, f"demand_{j}", steps, states)
+            inputs, found = self._inputs(body.add(first), context, f"demand_{j}")
+            body.add(inputs)
+            features += found
         moved = [as_expr(m.displacement) - o for m, o in zip(measured, origins, strict=True)]
         weights = self._weights(moved, context)
-        steps += weights.applied.steps
-        states.update(weights.applied.states)
+        body.add(weights.applied)
         # At rest every difference is zero and every filter gives what it is given.
         at_rest = self._features([0.0], context.period)[0].real
         static = np.einsum("m,ijm->ij", at_rest, self.coefficients(context.period))
@@ -309,18 +298,11 @@ class CoupledInverse(Compensator):
             total: Expr = Const(0.0)
             for w, x in zip(row, features, strict=True):
                 total = total + w * x
-            change, command = Var(f"{context.name}.change[{i}]"), Var(f"{context.name}.sent[{i}]")
-            steps += [Assign(change, total), Assign(command, weighted(static[i].tolist(), origins) + change)]
-            changes.append(change)
-            results.append(command)
-        learnt = self._learn(weights, changes, context)
-        block = replace(
-            weights.applied,
-            steps=[*steps, *learnt.steps],
-            value=results[0],
-            states={**states, **learnt.states},
-        )
-        return [block, *(Applied([], command) for command in results[1:])]
+            changes.append(body.put(f"change[{i}]", total))
+            rest = weighted(static[i].tolist(), origins)
+            results.append(body.put(f"sent[{i}]", rest + changes[-1]))
+        body.add(self._learn(weights, changes, context))
+        return [body.applied(results[0]), *(Applied([], command) for command in results[1:])]
 
 
 @lru_cache(maxsize=64)
@@ -388,19 +370,16 @@ class AdaptiveCoupledInverse(CoupledInverse):
     def _weights(self, measured: Sequence[Expr], context: Context) -> Weights:
         first = self.coefficients(context.period)
         low, count = self._low_pass(), first[0].size
-        steps: list[Step] = []
+        body = Statements(context.name)
         # The pair of the sample before: its command was not known when its motion was measured.
-        last = [Var(f"{context.name}.regressor[{k}].last") for k in range(count)]
-        sent = [Var(f"{context.name}.explained[{i}].last") for i in range(len(first))]
-        states: dict[Var, float] = dict.fromkeys([*last, *sent], 0.0)
+        last = [body.state(f"regressor[{k}].last") for k in range(count)]
+        sent = [body.state(f"explained[{i}].last") for i in range(len(first))]
         # How far it is from rest and how fast it moves, the latter over the bandwidth.
         size: Expr = Const(0.0)
         for k in range(0, count, count // len(first)):
             size = size + last[k] * last[k] + last[k + 1] * last[k + 1]
-        moving = Var(f"{context.name}.moving")
-        steps.append(Assign(moving, Op("gt", (size, Const(float(self.threshold) ** 2)))))
+        moving = body.put("moving", Op("gt", (size, Const(float(self.threshold) ** 2))))
         rows: list[list[Expr]] = []
-        channels: list[Channel] = []
         for i, (row, value) in enumerate(zip(first.reshape(len(first), -1), sent, strict=True)):
             sizes = self.uncertainty * np.maximum(np.abs(row), 1e-3 * np.abs(row).max())
             law = RecursiveLeastSquares(
@@ -411,30 +390,24 @@ class AdaptiveCoupledInverse(CoupledInverse):
             estimate = law.apply(
                 last, value, replace(context, name=f"{context.name}.learnt[{i}]"), when=moving
             )
-            steps += estimate.applied.steps
-            states.update(estimate.applied.states)
+            body.add(estimate.applied)
             rows.append(list(estimate.parameters))
-            channels += [
+            body.adapted += estimate.parameters
+            body.channels += [
                 Channel.of(f"controller.coefficient[{i}][{k}]", p, Quantity("coefficient"), Role.ESTIMATE, i)
                 for k, p in enumerate(estimate.parameters)
             ]
         now: list[Expr] = []
         for j, motion in enumerate(measured):
-            applied, _ = low.apply(motion, context, f"filtered_motion_{j}")
-            steps += applied.steps
-            states.update(applied.states)
-            now += self._inputs(applied.value, context, f"motion_{j}", steps, states)
-        steps.append(Update(tuple(zip(last, now, strict=True))))
-        adapted = tuple(p for row in rows for p in row if isinstance(p, Var))
-        applied = Applied(steps, Const(0.0), states, channels=tuple(channels), adapted=adapted)
-        return Weights(rows, sent, applied)
+            filtered = body.add(low.apply(motion, context, f"filtered_motion_{j}")[0])
+            inputs, found = self._inputs(filtered, context, f"motion_{j}")
+            body.add(inputs)
+            now += found
+        body.update(dict(zip(last, now, strict=True)))
+        return Weights(rows, sent, body.applied(Const(0.0)))
 
     def _learn(self, weights: Weights, commands: Sequence[Var], context: Context) -> Applied:
-        low = self._low_pass()
-        steps: list[Step] = []
-        states: dict[Var, float] = {}
+        low, body = self._low_pass(), Statements(context.name)
         for i, (command, sent) in enumerate(zip(commands, weights.explain, strict=True)):
-            applied, _ = low.apply(command, context, f"filtered_command_{i}")
-            steps += [*applied.steps, Update(((sent, applied.value),))]
-            states.update(applied.states)
-        return Applied(steps, Const(0.0), states)
+            body.update({sent: body.add(low.apply(command, context, f"filtered_command_{i}")[0])})
+        return body.applied(Const(0.0))

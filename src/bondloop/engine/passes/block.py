@@ -111,31 +111,31 @@ class Statements:
         self.adapted: list[Var] = []
 
     def var(self, word: str) -> Var:
-        """Return a variable of the block by its own name."""
+        """Return the variable that the block calls ``word``."""
         return Var(f"{self.name}.{word}")
 
     def state(self, word: str, first: float = 0.0) -> Var:
-        """Return a variable that is kept from tick to tick, with its first value."""
+        """Return a variable called ``word`` that is kept from tick to tick and is ``first`` at first."""
         variable = self.var(word)
         self.states[variable] = first
         return variable
 
     def put(self, word: str, value: Expr) -> Var:
-        """Compute an expression under a name; return its variable."""
+        """Compute ``value`` as the variable called ``word``; return the variable."""
         variable = self.var(word)
         self.steps.append(Assign(variable, value))
         return variable
 
     def once(self, word: str, value: Expr) -> Expr:
-        """Return an expression that is used more than once so that it is computed once."""
+        """Return ``value`` for several uses: by the name ``word``, so that it is computed once."""
         return value if is_trivial(value) else self.put(word, value)
 
     def update(self, changes: Mapping[Var, Expr]) -> None:
-        """Change states, all at once."""
+        """Give states their next values, all at once: ``changes`` has them by state."""
         self.steps.append(Update(tuple(changes.items())))
 
     def add(self, *parts: Applied) -> Expr:
-        """Execute further blocks here, one after the other; return the value of the last."""
+        """Execute further blocks here, ``parts`` in turn; return the value of the last."""
         for part in parts:
             self.steps += part.steps
             self.states.update(part.states)
@@ -145,7 +145,7 @@ class Statements:
         return parts[-1].value
 
     def applied(self, value: Expr) -> Applied:
-        """Return the block, whose output is a value."""
+        """Return the block whose output is ``value``."""
         channels, adapted = tuple(self.channels), tuple(self.adapted)
         return Applied(self.steps, value, self.states, self.parameters, channels, adapted)
 
