@@ -48,7 +48,6 @@ from bondloop.bondgraph.elements.two_ports import TF as TF
 from bondloop.bondgraph.graph import own_part as own_part
 from bondloop.bondgraph.model import INTERFACE as INTERFACE
 from bondloop.bondgraph.model import Model as Model
-from bondloop.bondgraph.model import cut as cut
 from bondloop.bondgraph.model import interfaces as interfaces
 from bondloop.bondgraph.model import place as place
 from bondloop.bondgraph.model import rejoin as rejoin

@@ -46,8 +46,9 @@ def describe_model(model: Graph) -> dict[str, Any]:
         entries["name"] = model._name
     whole: set[Part] = set()  # parts inside models that are described by a call
     entries["parts"] = _parts(model, whole)
-    paths = _paths(model)
-    bonds = [b for b in _bonds(model, paths) if not (b.tail in whole and b.head in whole and _same(b))]
+    paths = {part: path for path, part in model.walk()}
+    inner = (b for b in model.bonds() if b.head in paths)
+    bonds = [b for b in inner if not (b.tail in whole and b.head in whole and _same(b))]
     entries["bonds"] = [_written(b, paths) for b in _in_order(bonds)]
     if model._symbol_values:
         entries["values"] = dict(model._symbol_values)
@@ -109,14 +110,6 @@ def _attributes(model: Graph) -> dict[str, Any]:
 
 def _numbers(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(v, (str, float, int)) for v in value.values())
-
-
-def _paths(model: Graph) -> dict[Part, str]:
-    return {part: path for path, part in model.walk()}
-
-
-def _bonds(model: Graph, paths: Mapping[Part, str]) -> list[Bond]:
-    return [b for b in model.bonds() if b.head in paths]
 
 
 def _same(b: Bond) -> bool:
@@ -483,14 +476,12 @@ class Graph(Part):
         part = self.find(path)
         owner = part._owner
         assert owner is not None
-        inside = {id(p) for _, p in part.walk()} if isinstance(part, Graph) else {id(part)}
-        ends = [p for _, p in part.walk() if not isinstance(p, Graph)] if isinstance(part, Graph) else [part]
-        for end in ends:
-            for b in list(end._bonds):
-                if id(b.tail) not in inside or id(b.head) not in inside or not isinstance(part, Graph):
+        inside = dict.fromkeys(p for _, p in part.walk()) if isinstance(part, Graph) else {part: None}
+        for end in inside:
+            for b in [] if isinstance(end, Graph) else list(end._bonds):
+                if end is part or b.tail not in inside or b.head not in inside:
                     unbond(b)
-        del owner._parts[part._name or ""]
-        owner.__dict__.pop(part._name or "", None)
+        forget(owner, part._name or "")
         part._owner = None
         return part
 
@@ -597,6 +588,18 @@ def _crosses(b: Bond, port: Part, model: Graph) -> bool:
             return False
         owner = owner._owner
     return True
+
+
+def forget(owner: Graph, name: str) -> None:
+    """Remove a part's name from its owner; the other members of an array keep their numbers."""
+    del owner._parts[name]
+    array, bracket, number = name.partition("[")
+    if bracket and any(other.startswith(f"{array}[") for other in owner._parts):
+        members = list(owner.__dict__[array])
+        members[int(number[:-1])] = None
+        object.__setattr__(owner, array, members)
+    else:
+        owner.__dict__.pop(array, None)
 
 
 def _set_attribute(owner: Graph, name: str, part: Part) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.elements.one_ports import SS
 from bondloop.bondgraph.graph import Graph, describe_model, mark_of
@@ -36,47 +36,8 @@ if TYPE_CHECKING:
     from bondloop.engine import System
 
 
-AnyGraph = TypeVar("AnyGraph", bound="Graph")
-
 INTERFACE = "interface"
 """Name of the source-sensors that stand at the cut in both halves."""
-
-
-def cut(model: AnyGraph, bonds: Sequence[str], physical: str | None = None) -> tuple[AnyGraph, AnyGraph]:
-    """Cut a model at named bonds.
-
-    Both halves are ordinary models, copies of the original with the other half's parts removed. At each cut
-    stands a source-sensor ``interface`` (``interface[0]``, ... for several): it imposes what the other half
-    would impose and senses what the other half would feel.
-
-    Parameters
-    ----------
-    model
-        The model.
-    bonds
-        Each written as ``"m2.right >> m3.left"``.
-    physical
-        Path of any part that is to be physical; by default the half at the head of the first bond.
-
-    Returns
-    -------
-    numerical, physical
-    """
-    marked = _marked(model, bonds)
-    whole = flatten(model)  # faults of the whole are reported before those of the halves
-    domains = [domain_at(whole, b) for b in marked]
-    reached = _physical_side(_seed(model, marked, physical), marked)
-    for text, b in zip(bonds, marked, strict=True):
-        if (b.tail in reached) == (b.head in reached):
-            side = "physical" if b.tail in reached else "numerical"
-            raise ModelError(
-                f"the cut does not separate the model at '{text}': both its ends are on the {side} side; the "
-                f"physical side holds {_some(reached)}; name every bond between the two halves"
-            )
-    halves = [_half(model, bonds, reached, domains, keeps) for keeps in (False, True)]
-    arguments = {"of": model, "cut": tuple(bonds), "physical": physical}
-    stamp_all({"numerical_half": halves[0], "physical_half": halves[1]}, FAMILIES["model"], arguments)
-    return halves[0], halves[1]
 
 
 def _marked(model: Graph, bonds: Sequence[str]) -> list[Bond]:
@@ -107,12 +68,12 @@ def _seed(model: Graph, marked: Sequence[Bond], physical: object) -> Part:
 
 
 def _half(
-    model: AnyGraph,
+    model: Model,
     bonds: Sequence[str],
     reached: set[Part],
     domains: Sequence[Domain | None],
     keeps_physical: bool,
-) -> AnyGraph:
+) -> Model:
     """Return a copy of a model without the parts of the other half, with a source-sensor at every cut."""
     half = model.copy()
     word = "physical" if keeps_physical else "numerical"
@@ -197,27 +158,11 @@ def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:
 def _remove(half: Graph, gone: list[Part]) -> None:
     """Remove parts, and models that are left without elements."""
     for part in gone:
-        for b in list(part._bonds):
-            unbond(b)
-        owner = part._owner
-        assert owner is not None
-        _forget(owner, part._name or "")
-        while owner is not half and not owner._parts and owner._owner is not None:
-            above = owner._owner
-            _forget(above, owner._name or "")
-            owner = above
-
-
-def _forget(owner: Graph, name: str) -> None:
-    """Remove a part's name from its owner; the other members of an array keep their numbers."""
-    del owner._parts[name]
-    array, bracket, number = name.partition("[")
-    if bracket and any(other.startswith(f"{array}[") for other in owner._parts):
-        members = list(owner.__dict__[array])
-        members[int(number[:-1])] = None
-        object.__setattr__(owner, array, members)
-    else:
-        owner.__dict__.pop(array, None)
+        owner: Part | None = part._owner
+        half.remove(part.path)
+        while isinstance(owner, Graph) and owner is not half and not owner._parts:
+            empty, owner = owner, owner._owner
+            half.remove(empty.path)
 
 
 def _some(parts: set[Part]) -> str:
@@ -309,9 +254,11 @@ class Model(Graph):
         return system
 
     def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:
-        """Cut into a numerical and a physical half at named bonds; see `bondloop.bondgraph.model`.
+        """Cut into a numerical and a physical half: ``numerical, physical = m.cut("m2.right >> m3.left")``.
 
-        ``numerical, physical = chain.cut("m2.right >> m3.left")``
+        Both halves are ordinary models, copies of the original with the other half's parts removed. At each
+        cut stands a source-sensor ``interface`` (``interface[0]``, ... for several): it imposes what the
+        other half would impose and senses what the other half would feel.
 
         Parameters
         ----------
@@ -321,7 +268,21 @@ class Model(Graph):
         physical
             Path of any part that is to be physical; by default the half at the head of the first bond is.
         """
-        return cut(self, bonds, physical)
+        marked = _marked(self, bonds)
+        whole = flatten(self)  # faults of the whole are reported before those of the halves
+        domains = [domain_at(whole, b) for b in marked]
+        reached = _physical_side(_seed(self, marked, physical), marked)
+        for text, b in zip(bonds, marked, strict=True):
+            if (b.tail in reached) == (b.head in reached):
+                side = "physical" if b.tail in reached else "numerical"
+                raise ModelError(
+                    f"the cut does not separate the model at '{text}': both its ends are on the {side} side; "
+                    f"the physical side holds {_some(reached)}; name every bond between the two halves"
+                )
+        halves = [_half(self, bonds, reached, domains, keeps) for keeps in (False, True)]
+        arguments = {"of": self, "cut": tuple(bonds), "physical": physical}
+        stamp_all({"numerical_half": halves[0], "physical_half": halves[1]}, FAMILIES["model"], arguments)
+        return halves[0], halves[1]
 
     def draw(
         self,

@@ -1,4 +1,4 @@
-"""Cut, interface, the assumptions of a cut, rejoin."""
+"""Halves of a cut model: their interfaces, the assumptions of a cut, rejoin."""
 
 from __future__ import annotations
 

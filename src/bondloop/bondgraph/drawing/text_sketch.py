@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.drawing.geometry import Edge, Node
 from bondloop.bondgraph.drawing.policy import FOLDED
+from bondloop.bondgraph.elements import multiport, one_ports
 from bondloop.bondgraph.graph import named_by_kind
 from bondloop.bondgraph.passes.causality import assign
 from bondloop.bondgraph.passes.derivation import derive_equations, directions, system_of
@@ -169,14 +169,14 @@ def _within(path: str) -> list[str]:
 def _port(flat: FlatGraph, node: int) -> str:
     """Return the name of an element's port, where it has several that are named."""
     part = flat.part[node]
-    if isinstance(part, el.Multiport) and len(part.port_names) > 1:
+    if isinstance(part, multiport.Multiport) and len(part.port_names) > 1:
         return part.port_names[flat.component[node]]
     return ""
 
 
 def _label(part: Part, name: str) -> str:
     """Return what the equations call a part, where its symbol does not say it already; and its letter."""
-    if isinstance(part, el.Source) and part.input_name:
+    if isinstance(part, one_ports.Source) and part.input_name:
         return part.input_name
     label = "" if name == part.symbol else name
     coefficient = getattr(part, "coefficient", None)

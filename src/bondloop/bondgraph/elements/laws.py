@@ -360,10 +360,6 @@ class Law:
             if name not in known:
                 raise InputError(unknown_name("parameter", name, known, where=f"{kind}'s law"))
 
-    def bound(self, where: str, parameters: Mapping[str, Expr], symbol: Callable[[Any], Expr]) -> BoundLaw:
-        """Return the law of one element: its path, its parameters, and how free symbols are looked up."""
-        return BoundLaw(self, where, parameters, symbol)
-
 
 @cache
 def placeholder(name: str, role: str = "parameter") -> Any:  # noqa: ARG001 - kept by both
@@ -378,7 +374,7 @@ def placeholder(name: str, role: str = "parameter") -> Any:  # noqa: ARG001 - ke
 
 
 class BoundLaw:
-    """The law of one element of a model."""
+    """The law of one element: with its path, its parameters, and how free symbols are looked up."""
 
     def __init__(
         self, law: Law, where: str, parameters: Mapping[str, Expr], symbol: Callable[[Any], Expr]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields
 from bondloop.bondgraph.passes.flat_graph import R
 from bondloop.bondgraph.tolerances import LOOP_SIZES, NO_GAIN
 from bondloop.engine import System
@@ -179,7 +179,7 @@ def has_rings(graph: CausalGraph) -> bool:
     for part in flat.multiports:
         first = flat.first[part]
         ports = range(first, first + (part.size or 1))
-        if not isinstance(part, el.Field) or (
+        if not isinstance(part, fields.Field) or (
             any(n in turned or (flat.kind[n] == R and graph.strokes_at(n)) for n in ports)
         ):
             joined += [(first, n) for n in ports[1:]]

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields, one_ports, signals, two_ports
 from bondloop.bondgraph.passes.flat_graph import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, I, R
 from bondloop.bondgraph.passes.foresight import DependentPorts, Foresight, PortRanks
 from bondloop.errors import CausalityError
@@ -183,7 +183,7 @@ class _Assignment:
     def leads(self, node: int) -> bool:
         """Whether a storage chooses before others."""
         part = self.flat.part[node]
-        return part.relations is not None or (self.flat.kind[node] == I and isinstance(part, el.Field))
+        return part.relations is not None or (self.flat.kind[node] == I and isinstance(part, fields.Field))
 
     def tie(self, first: int, cause: int) -> dict[int, int]:
         """Return the directions of an element's other bonds, as far as its equations leave no choice."""
@@ -209,13 +209,13 @@ class _Assignment:
         part = self.flat.part[node]
         if part.relations is not None:
             return part.relations.prefers_effort(self.flat.component[node])
-        if isinstance(part, el.R):
+        if isinstance(part, one_ports.R):
             if part.coefficient is not None:
                 return part.coefficient[2] == "mul"
             return part.law is not None and part.law.law is not None
-        if isinstance(part, el.MR):
+        if isinstance(part, signals.MR):
             return part.form == "mul"
-        if isinstance(part, el.SS):
+        if isinstance(part, one_ports.SS):
             other = self.flat.tail[self.flat.incident[node][0]]
             if other == node:
                 other = self.flat.head[self.flat.incident[node][0]]
@@ -447,7 +447,7 @@ class _Assignment:
 def multiplying(flat: FlatGraph, node: int) -> tuple[int, int] | None:
     """Return a bond of a modulated two-port and its direction where it multiplies; None for other ones."""
     part = flat.part[node]
-    if not isinstance(part, (el.MTF, el.MGY)):
+    if not isinstance(part, (two_ports.MTF, two_ports.MGY)):
         return None
     first, second = flat.incident[node]
     bond = first if flat.head[first] == node else second
@@ -492,8 +492,7 @@ def without_divisions(
 
 def _dividing(flat: FlatGraph, causality: CausalGraph) -> dict[int, int]:
     """Return the bonds of two-ports that divide, with the directions in which these would multiply."""
-    two_ports = [node for node, kind in enumerate(flat.kind) if kind in (TF, GY)]
-    places = (multiplying(flat, node) for node in two_ports)
+    places = (multiplying(flat, node) for node, kind in enumerate(flat.kind) if kind in (TF, GY))
     return {p[0]: p[1] for p in places if p is not None and causality.to_head[p[0]] != p[1]}
 
 
@@ -525,7 +524,7 @@ def _turned(flat: FlatGraph, one: CausalGraph, other: CausalGraph) -> list[int]:
 def _may_turn(flat: FlatGraph, node: int) -> bool:
     """Whether an element is as good in its other causality: linear, with nothing to start from."""
     part = flat.part[node]
-    if not isinstance(part, el.OnePort) or part.coefficient is None:
+    if not isinstance(part, one_ports.OnePort) or part.coefficient is None:
         return False
     start = getattr(part, "start", 0.0)
     return not (start[flat.component[node]] if isinstance(start, list) else start)

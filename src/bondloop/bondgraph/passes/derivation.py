@@ -18,16 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields, one_ports, signals
 from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.passes.algebraic_loops import cancelled, use_total_laws
 from bondloop.bondgraph.passes.element_laws import (
-    compliance,
-    inertia,
     matrix_port,
     resistor,
     source,
     source_sensor,
+    storage,
     two_port,
 )
 from bondloop.bondgraph.passes.equations import Derivation, Draft, Equations, Variables, joined
@@ -75,7 +74,7 @@ def _list(d: Derivation, imposes: str) -> str:
 
 
 def _bicausal_nodes(d: Derivation, imposes: str) -> list[int]:
-    return [n for n, p in enumerate(d.flat.part) if isinstance(p, el.SS) and p.imposes == imposes]
+    return [n for n, p in enumerate(d.flat.part) if isinstance(p, one_ports.SS) and p.imposes == imposes]
 
 
 def directions(d: Derivation, system: System) -> tuple[list[int], list[int]]:
@@ -150,7 +149,7 @@ def variable_at(d: Derivation, path: str) -> Expr:
         return var
     node = d.nodes_by_path.get(owner)
     storage = None if node is None or word != "momentum" else d.flat.part[node]
-    if node is not None and isinstance(storage, el.IField) and storage.relations is None:
+    if node is not None and isinstance(storage, fields.IField) and storage.relations is None:
         return momentum_of(Draft(d.variables), node)
     if node is not None and word == "displacement":
         elongation = _elongation(d, node)
@@ -163,7 +162,7 @@ def wanted(d: Derivation, outputs: Outputs) -> dict[str, Expr]:
     """Return outputs by name: those asked for, or all detectors and source-sensors."""
     flat = d.flat
     if outputs is None:
-        detectors = (p for p in flat.signals if isinstance(p, (el.De, el.Df)))
+        detectors = (p for p in flat.signals if isinstance(p, (signals.De, signals.Df)))
         return {**{flat.paths[p]: d.variables.signal(p) for p in detectors}, **d.sensed}
     return {path: variable_at(d, path) for path in output_paths(d, outputs)}
 
@@ -220,7 +219,7 @@ def _elongation(d: Derivation, node: int) -> Expr | None:
     springs = (
         d.variables_by_name.get(f"{flat.path[flat.head[bond]]}.displacement")
         for bond in flat.incident[node]
-        if flat.head[bond] != node and isinstance(flat.part[flat.head[bond]], (el.C, el.CField))
+        if flat.head[bond] != node and isinstance(flat.part[flat.head[bond]], (one_ports.C, fields.CField))
     )
     return next((state for state in springs if state is not None), None)
 
@@ -261,8 +260,8 @@ _LAWS: dict[int, Callable[[Variables, int], Equations]] = {
     SE: source,
     SF: source,
     SS: source_sensor,
-    I: inertia,
-    C: compliance,
+    I: storage,
+    C: storage,
     R: resistor,
     MATRIX: matrix_port,
 }

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
+import numpy as np
+
 from bondloop.bondgraph.domain import DOMAINS, HEAT, MIXED, THERMAL, TRANSLATION, Domain, candidates
+from bondloop.bondgraph.elements import multiport, one_ports, two_ports
 from bondloop.bondgraph.parts import Port
 from bondloop.errors import ModelError
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bondloop.bondgraph.parts import Bond, Part
     from bondloop.bondgraph.passes.flat_graph import FlatGraph
@@ -119,32 +121,34 @@ def assign_domains(flat: FlatGraph) -> tuple[list[Domain | None], list[bool]]:
 
 
 def _joined(flat: FlatGraph) -> list[int]:
-    """Return for every bond the bond that stands for all of its domain: junctions join what meets there."""
-    root = list(range(len(flat.tail)))
+    """Return for every bond the number of its domain: junctions join what meets there."""
     flat.mixing.clear()
-
+    pairs: list[tuple[int, int]] = []
     for node, (kind, bonds) in enumerate(zip(flat.kind, flat.incident, strict=True)):
         if kind > 1:  # no junction
             continue
         part = flat.part[node]
         if "domain" in part.__dict__ and part.domain == MIXED:
             flat.mixing.append(node)
-            continue
-        first = -1
-        for bond in bonds:
-            at = bond
-            while root[at] != at:
-                root[at] = at = root[root[at]]
-            if first < 0:
-                first = at
-            elif at != first:
-                root[at] = first
-    for bond in range(len(root)):
-        top = root[bond]
-        while root[top] != top:
-            top = root[top]
-        root[bond] = top
-    return root
+        else:
+            first = bonds[0]
+            pairs += [(first, bond) for bond in bonds]
+    return together(len(flat.tail), pairs)
+
+
+def together(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each of some things the number of its group, where pairs of them belong together.
+
+    >>> together(4, [(0, 2), (2, 3)])
+    [0, 1, 0, 0]
+    """
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    links = sparse.coo_array((np.ones(len(pairs), dtype=np.int8), (ends[0], ends[1])), shape=(count, count))
+    groups: list[int] = connected_components(links, directed=False)[1].tolist()
+    return groups
 
 
 def _evidence(
@@ -170,7 +174,7 @@ def _evidence(
                 key = (root[bond], word)
                 if key not in plain:
                     plain[key] = bond, Said(flat.path[node], None, word)
-                if type(part) is not el.RS:
+                if type(part) is not one_ports.RS:
                     continue
         if flat.incident[node]:
             rest += [(flat.incident[node][0], said) for said in _says(flat, node)]
@@ -196,12 +200,12 @@ def _says(flat: FlatGraph, node: int) -> Iterator[Said]:
     """Give what the part of a node says of its bond; a two-port says nothing, since it has two."""
     part = flat.part[node]
     kind = type(part)
-    if kind is el.RS and flat.component[node]:
+    if kind is one_ports.RS and flat.component[node]:
         yield Said(flat.path[node], THERMAL if part.gives == "entropy" else HEAT)  # type: ignore[attr-defined]
         return
     if part.domain is not None:
         yield Said(flat.path[node], part.domain)
-    elif isinstance(part, el.Multiport):
+    elif isinstance(part, multiport.Multiport):
         stated = part.domain_of_port(flat.component[node])
         if stated is not None:
             yield Said(flat.path[node], stated)
@@ -256,7 +260,7 @@ def _bonds_of(flat: FlatGraph, part: Part, index: int | None) -> list[int]:
         names = [path] if count == 1 else [f"{path}[{i}]" for i in range(count) if index in (None, i)]
         return [flat.through[n] for n in names if n in flat.through]
     first = flat.first.get(part)
-    if first is None or isinstance(part, (el.TF, el.MTF, el.GY, el.MGY)):
+    if first is None or isinstance(part, (two_ports.TF, two_ports.MTF, two_ports.GY, two_ports.MGY)):
         return []
     nodes = (
         [n for n in range(first, len(flat.part)) if flat.part[n] is part]

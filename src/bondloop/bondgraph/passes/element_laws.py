@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.elements.laws import check_number, linear
+from bondloop.bondgraph.elements import fields, one_ports, signals, two_ports
+from bondloop.bondgraph.elements.laws import BoundLaw, check_number, linear
 from bondloop.bondgraph.passes.algebraic_loops import Choice
 from bondloop.bondgraph.passes.equations import (
     Draft,
@@ -68,7 +68,7 @@ class _Law(NamedTuple):
 
 def _law(v: Variables, node: int) -> _Law:
     flat, part, path = v.flat, v.flat.part[node], v.flat.path[node]
-    if isinstance(part, el.OnePort) and part.coefficient is not None:
+    if isinstance(part, one_ports.OnePort) and part.coefficient is not None:
         name, value, form = part.coefficient
         if isinstance(value, list):
             value = value[flat.component[node]]
@@ -82,14 +82,14 @@ def _law(v: Variables, node: int) -> _Law:
         k = draft.parameter(f"{path}.{name}", value, within, measured)
         return _Law(lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y), (), draft)
     draft = Draft(v)
-    if isinstance(part, el.MR):
+    if isinstance(part, signals.MR):
         factor = modulated(draft, part, part.modulation)
         if part.form == "mul":
             return _Law(lambda x: factor * x, lambda y, _: y / factor, (), draft)
         return _Law(lambda x: x / factor, lambda y, _: factor * y, (), draft)
-    if isinstance(part, el.MC):
+    if isinstance(part, signals.MC):
         return _Law(lambda x: modulated(draft, part, part.modulation, x), inverted(draft, part), (), draft)
-    assert isinstance(part, el.OnePort)
+    assert isinstance(part, one_ports.OnePort)
     law = part.law
     assert law is not None
     bond = flat.incident[node][0]
@@ -98,72 +98,47 @@ def _law(v: Variables, node: int) -> _Law:
         n: draft.parameter(f"{path}.{n}", x, r := part.range_of(n), of_parameter(n, None, r, moved=domain))
         for n, x in law.parameters.items()
     }
-    bound = law.bound(path, parameters, draft.symbol)
+    bound = BoundLaw(law, path, parameters, draft.symbol)
     # What the law is solved for where only its inverse is given; an inertia's law gives the flow.
     unknown = v.effort[bond] if flat.kind[node] != I and v.gives_effort(bond, node) else None
     return _Law(lambda x: bound.forward(x, unknown), bound.backward, (), draft)
 
 
-def inertia(v: Variables, node: int) -> Equations:
-    """Return the flow by the momentum, or the effort as the momentum's rate."""
-    flat = v.flat
-    if isinstance(flat.part[node], el.Field):
-        return field_law(v, node, "flow")
-    bond = flat.incident[node][0]
-    law = _law(v, node)
-    momentum = v.content(flat.path[node] + ".momentum")
-    if v.gives_effort(bond, node):  # derivative causality
-        rate = Var(f"d/dt {momentum.name}")
-        return law.with_own(
-            Equations(
-                definitions=(
-                    (momentum, law.backward(v.sided(bond, node), momentum)),
-                    (v.effort[bond], rate),
-                ),
-                parameters=law.parameters,
-                rate_goals=((momentum, rate),),
-                holds=((node, momentum),),
-                unstarted=refused_start(v, node),
-            )
-        )
-    flow = law.forward(momentum)
-    own = Equations(
-        ((v.flow[bond], flow if flat.head[bond] == node else -flow),),
-        ((momentum, v.effort[bond]),),
-        start_of(v, node, momentum),
-        law.parameters,
-        holds=((node, momentum),),
-    )
-    return own if law.draft is None else law.with_own(own)
+def storage(v: Variables, node: int) -> Equations:
+    """Return what a storage gives by its content; or in derivative causality the content, and its rate.
 
-
-def compliance(v: Variables, node: int) -> Equations:
-    """Return the effort by the displacement, or the flow as the displacement's rate."""
+    An inertia gives its flow by its momentum, whose rate is the effort; a compliance its effort by its
+    displacement, whose rate is the flow.
+    """
     flat = v.flat
-    if isinstance(flat.part[node], el.Field):
-        return field_law(v, node, "displacement")
+    inertia = flat.kind[node] == I
+    word = "momentum" if inertia else "displacement"
+    if isinstance(flat.part[node], fields.Field):
+        return field_law(v, node, "flow" if inertia else word)
     bond = flat.incident[node][0]
-    law = _law(v, node)
-    displacement = v.content(flat.path[node] + ".displacement")
-    if v.gives_effort(bond, node):
+    law, content = _law(v, node), v.content(f"{flat.path[node]}.{word}")
+    effort, flow, into = v.effort[bond], v.flow[bond], flat.head[bond] == node
+    if v.gives_effort(bond, node) != inertia:
+        given = law.forward(content)
         own = Equations(
-            ((v.effort[bond], law.forward(displacement)),),
-            ((displacement, v.sided(bond, node)),),
-            start_of(v, node, displacement),
+            ((flow, given if into else -given) if inertia else (effort, given),),
+            ((content, effort if inertia else v.sided(bond, node)),),
+            start_of(v, node, content),
             law.parameters,
-            holds=((node, displacement),),
+            holds=((node, content),),
         )
         return own if law.draft is None else law.with_own(own)
-    rate = Var(f"d/dt {displacement.name}")  # derivative causality
+    rate = Var(f"d/dt {content.name}")  # derivative causality
+    cause = v.sided(bond, node) if inertia else effort
     return law.with_own(
         Equations(
             definitions=(
-                (displacement, law.backward(v.effort[bond], displacement)),
-                (v.flow[bond], rate if flat.head[bond] == node else -rate),
+                (content, law.backward(cause, content)),
+                (effort, rate) if inertia else (flow, rate if into else -rate),
             ),
             parameters=law.parameters,
-            rate_goals=((displacement, rate),),
-            holds=((node, displacement),),
+            rate_goals=((content, rate),),
+            holds=((node, content),),
             unstarted=refused_start(v, node),
         )
     )
@@ -172,7 +147,7 @@ def compliance(v: Variables, node: int) -> Equations:
 def resistor(v: Variables, node: int) -> Equations:
     """Return the effort by the flow, or the flow by the effort."""
     flat, part = v.flat, v.flat.part[node]
-    if isinstance(part, el.Field):
+    if isinstance(part, fields.Field):
         return field_law(v, node, "")
     bond = flat.incident[node][0]
     law = _law(v, node)
@@ -187,7 +162,7 @@ def resistor(v: Variables, node: int) -> Equations:
         inner = Var(flat.path[node] + ".flow_in")
         definitions = ((inner, law.backward(v.effort[bond], inner)), (target, -inner))
         target = inner
-    if not (isinstance(part, el.OnePort) and part.coefficient is None):
+    if not (isinstance(part, one_ports.OnePort) and part.coefficient is None):
         own = Equations(definitions, parameters=law.parameters)
         return own if law.draft is None else law.with_own(own)
     other: Callable[[Var], Expr] = (lambda e: law.backward(e, e)) if gives else law.forward
@@ -198,16 +173,16 @@ def resistor(v: Variables, node: int) -> Equations:
 def source(v: Variables, node: int) -> Equations:
     """Return what a source imposes: an input, a constant, a signal; or the port of what switches."""
     flat, part = v.flat, v.flat.part[node]
-    if isinstance(part, el.Switching):
+    if isinstance(part, one_ports.Switching):
         return _switching_port(v, node)
     bond, draft = flat.incident[node][0], Draft(v)
     target = v.effort[bond] if flat.kind[node] == SE else v.flow[bond]
-    if isinstance(part, el.RS):
+    if isinstance(part, one_ports.RS):
         return Equations(definitions=((target, heat_flow(v, part, bond)),))
-    if isinstance(part, (el.MSe, el.MSf)):
+    if isinstance(part, (signals.MSe, signals.MSf)):
         draft.define(target, modulated(draft, part, part.modulation))
         return draft.equations()
-    assert isinstance(part, el.Source)
+    assert isinstance(part, one_ports.Source)
     if part.value is not None and not isinstance(part.value, float):  # symbols: a constant of the model
         draft.define(target, draft.parameter(f"{flat.path[node]}.{part.word}", part.value))
         return draft.equations()
@@ -230,7 +205,7 @@ def source(v: Variables, node: int) -> Equations:
 def source_sensor(v: Variables, node: int) -> Equations:
     """Return what a source-sensor imposes, an input, and what it senses."""
     flat, part = v.flat, v.flat.part[node]
-    assert isinstance(part, el.SS)
+    assert isinstance(part, one_ports.SS)
     bond, path, gives = flat.incident[node][0], flat.path[node], v.gives_effort(flat.incident[node][0], node)
     target, sensed = (v.effort[bond], v.flow[bond]) if gives else (v.flow[bond], v.effort[bond])
     name = f"{path}.{'effort' if gives else 'flow'}"
@@ -252,7 +227,7 @@ def source_sensor(v: Variables, node: int) -> Equations:
 def _switching_port(v: Variables, node: int) -> Equations:
     """Return the equations of what switches: it imposes its effort or its flow."""
     flat, part, path = v.flat, v.flat.part[node], v.flat.path[node]
-    assert isinstance(part, el.Switching)
+    assert isinstance(part, one_ports.Switching)
     draft, bond = Draft(v), flat.incident[node][0]
     mode, rebound = Var(f"{path}.mode"), None
     if flat.said[bond]:
@@ -263,19 +238,19 @@ def _switching_port(v: Variables, node: int) -> Equations:
         for n, x in part.parameters.items()
     ]
     flow = v.sided(bond, node)
-    if isinstance(part, el.Stop):
+    if isinstance(part, one_ports.Stop):
         displacement = v.content(f"{path}.displacement")
         draft.states.append((displacement, flow))
         draft.initial.append((displacement, part.start))
         terms.insert(0, displacement)
         rebound = Var(f"{path}.rebound")
-    elif isinstance(part, el.Switch):
+    elif isinstance(part, one_ports.Switch):
         terms.insert(0, _command(draft, part, path))
-    elif isinstance(part, el.Clutch) and part.modulation is not None:
+    elif isinstance(part, one_ports.Clutch) and part.modulation is not None:
         # A capacity below zero would drive what it is to brake.
         terms.append(function("fmax", Const(0.0), modulated(draft, part, part.modulation)))
     if flat.kind[node] == SE:
-        draft.define(v.effort[bond], mode * terms[0] if isinstance(part, el.Clutch) else Const(0.0))
+        draft.define(v.effort[bond], mode * terms[0] if isinstance(part, one_ports.Clutch) else Const(0.0))
     else:
         imposed: Expr = rebound if rebound is not None else Const(0.0)
         draft.define(v.flow[bond], imposed if flat.head[bond] == node else -imposed)
@@ -284,7 +259,7 @@ def _switching_port(v: Variables, node: int) -> Equations:
     return draft.equations()._replace(held=held, switching=((part, port),))
 
 
-def _command(draft: Draft, part: el.Switch, path: str) -> Expr:
+def _command(draft: Draft, part: one_ports.Switch, path: str) -> Expr:
     if part.input_name is None:
         return modulated(draft, part, None)
     owner = path.rpartition(".")[0]
@@ -299,10 +274,10 @@ def two_port(v: Variables, node: int) -> Equations:
     first, second = flat.incident[node]
     if flat.head[first] != node:
         first, second = second, first
-    if isinstance(part, (el.MTF, el.MGY)):
+    if isinstance(part, (two_ports.MTF, two_ports.MGY)):
         n = modulated(draft, part, part.modulation)
     else:
-        assert isinstance(part, (el.TF, el.GY))
+        assert isinstance(part, (two_ports.TF, two_ports.GY))
         name, quantity = f"{flat.path[node]}.{part.word}", _measured(flat, part.word, first, second)
         if part.word in part.texts and flat.said[first] and flat.said[second]:
             check_number(part.texts[part.word], name, units=[quantity.unit or "1"])
@@ -310,7 +285,7 @@ def two_port(v: Variables, node: int) -> Equations:
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
     e1, f1, e2, f2 = v.effort[first], v.flow[first], v.effort[second], v.flow[second]
     gives = v.gives_effort(first, node)
-    if isinstance(part, (el.MTF, el.MGY)) and (form if gives else inverse) == "div":
+    if isinstance(part, (two_ports.MTF, two_ports.MGY)) and (form if gives else inverse) == "div":
         draft.divisors.append(Divisor(flat.path[node], part.word, n, _remedy(flat, first, second, node)))
     if flat.kind[node] == TF:
         if gives:
@@ -354,7 +329,7 @@ def _measured(flat: FlatGraph, word: str, first: int, second: int) -> Quantity:
     return Quantity(word, unit)
 
 
-def heat_flow(v: Variables, part: el.RS, out: int) -> Expr:
+def heat_flow(v: Variables, part: one_ports.RS, out: int) -> Expr:
     """Return what flows out of the thermal port of a resistor, from the power at the other."""
     taken = v.flat.incident[v.flat.first[part]][0]
     power = v.effort[taken] * v.flow[taken]
@@ -366,13 +341,13 @@ def matrix_port(v: Variables, node: int) -> Equations:
     draft, flat, part = Draft(v), v.flat, v.flat.part[node]
     if flat.component[node]:
         return draft.equations()
-    assert isinstance(part, (el.TF, el.MTF))
+    assert isinstance(part, (two_ports.TF, two_ports.MTF))
     ranks = v.graph.ranks[part]
     bonds = [flat.incident[n][0] for n in ranks.nodes]
     taken = [v.gives_effort(b, n) for b, n in zip(bonds, ranks.nodes, strict=True)]  # its flow is imposed
     flows, efforts = [v.flow[b] for b in bonds], [v.effort[b] for b in bonds]
     imposed = [k for k, flow in enumerate(taken) if flow]
-    if isinstance(part, el.TF) and not any(getattr(v, "free_symbols", None) for v in part.matrix.flat):
+    if isinstance(part, two_ports.TF) and not any(getattr(v, "free_symbols", None) for v in part.matrix.flat):
         reduced = ranks.reduced(imposed)
         if reduced is not None:
             _constants(draft, ranks, imposed, reduced, flows, efforts)
@@ -386,7 +361,7 @@ def matrix_port(v: Variables, node: int) -> Equations:
     J = [j for j in columns if not taken[j]]
     I = [i for i in rows if taken[m + i]]
     pairs = _paired(ranks, I, J)
-    modulated = isinstance(part, el.MTF)
+    modulated = isinstance(part, two_ports.MTF)
     _solve(draft, entries, pairs, flows[m:], flows[:m], modulated)
     _solve(draft, turned, [(j, i, alone) for i, j, alone in pairs], efforts[:m], efforts[m:], modulated)
     for i in rows:

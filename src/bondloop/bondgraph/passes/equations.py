@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import one_ports, signals
 from bondloop.bondgraph.passes.flat_graph import GY, ONE, SE, TF, ZERO
 from bondloop.engine.ir import Expr, Var
 from bondloop.engine.passes import from_sympy
@@ -102,10 +102,6 @@ class Equations(NamedTuple):
     def __repr__(self) -> str:
         shown = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True) if value)
         return f"Equations({', '.join(shown)})"
-
-
-NOTHING = Equations()
-"""No equations."""
 
 
 def joined(parts: Iterable[Equations]) -> Equations:
@@ -246,10 +242,10 @@ class Variables:
 
     def _signal(self, part: Part) -> Expr:
         path = self.flat.paths[part]
-        if isinstance(part, el.Input):
+        if isinstance(part, signals.Input):
             owner = path.rpartition(".")[0]
             return Var(path if part.input_name is None else (f"{owner}." if owner else "") + part.input_name)
-        if isinstance(part, (el.De, el.Df)):
+        if isinstance(part, (signals.De, signals.Df)):
             source, index, _ = self.flat.signals[part][0]
             return self.junction(self.flat.first[source] + index)
         return Var(f"{path}.value")
@@ -340,7 +336,7 @@ def refused_start(v: Variables, node: int) -> tuple[str, ...]:
     flat = v.flat
     start = flat.part[node].start  # type: ignore[attr-defined]
     if start[flat.component[node]] if isinstance(start, list) else start:
-        if any(isinstance(part, el.Switching) for part in flat.first):  # in another mode, perhaps
+        if any(isinstance(part, one_ports.Switching) for part in flat.first):  # in another mode, perhaps
             return (flat.path[node],)
         raise ModelError(
             f"{flat.path[node]} is in derivative causality: its content follows from other "

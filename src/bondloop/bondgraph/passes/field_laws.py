@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
 from bondloop.engine.ir import Const, ConstantMatrix, Expr, MatrixRow, SolvedMatrix, Var
 from bondloop.errors import SolveError
@@ -40,7 +40,7 @@ def field_law(v: Variables, node: int, word: str) -> Equations:
         What the field's states are called: ``flow`` for inertias, nothing for resistors.
     """
     part = v.flat.part[node]
-    assert isinstance(part, el.Field)
+    assert isinstance(part, fields.Field)
     draft = Draft(v)
     if v.flat.component[node]:
         return draft.equations()
@@ -61,7 +61,7 @@ def field_law(v: Variables, node: int, word: str) -> Equations:
     return draft.equations()
 
 
-def is_large(part: el.Field) -> bool:
+def is_large(part: fields.Field) -> bool:
     """Whether the matrix of a field is one of numbers, and too large for a parameter an entry."""
     return (part.size or 0) > FEW_PORTS and not hasattr(part.matrix, "free_symbols")
 
@@ -102,7 +102,7 @@ def flow_states(v: Variables, part: Part) -> list[tuple[Var, Var]]:
     return [(state, Var(f"d/dt {state.name}")) for state in states]
 
 
-def _states(draft: Draft, part: el.Field) -> list[tuple[Var, Var]]:
+def _states(draft: Draft, part: fields.Field) -> list[tuple[Var, Var]]:
     """Return the flows of an inertia field with their rates, and note how each rate is found."""
     v, first, states = draft.v, draft.v.flat.first[part], draft.v.once(flow_states, part)
     for k, pair in enumerate(states):
@@ -115,7 +115,7 @@ def momentum_of(draft: Draft, node: int) -> Expr:
     """Return the momentum at a port of an inertia field, whose states are flows: its row of mass @ flow."""
     flat = draft.v.flat
     part = flat.part[node]
-    assert isinstance(part, el.Field)
+    assert isinstance(part, fields.Field)
     flows = [state for state, _ in _states(draft, part)]
     if is_large(part):
         name = f"{flat.paths[part]}.{part.word}"
@@ -171,7 +171,7 @@ def _effort_port(draft: Draft, node: int, word: str, entries: Sequence[tuple[int
             draft.define(target, rest / diagonal if into else -(rest / diagonal))
 
 
-def _entries(draft: Draft, part: el.Field) -> list[list[tuple[int, Expr]]]:
+def _entries(draft: Draft, part: fields.Field) -> list[list[tuple[int, Expr]]]:
     entries, own = draft.v.once(_parameters, part)
     draft.include(own)
     return entries
@@ -179,7 +179,7 @@ def _entries(draft: Draft, part: el.Field) -> list[list[tuple[int, Expr]]]:
 
 def _parameters(v: Variables, part: Part) -> tuple[list[list[tuple[int, Expr]]], Equations]:
     """Return the entries of a field's matrix, row by row with their columns, as parameters."""
-    assert isinstance(part, el.Field)
+    assert isinstance(part, fields.Field)
     draft, path = Draft(v), v.flat.paths[part]
 
     def entry(i: int, j: int, value: Any) -> Expr:
@@ -193,7 +193,7 @@ def _parameters(v: Variables, part: Part) -> tuple[list[list[tuple[int, Expr]]],
 class _Ports:
     """The ports of one field."""
 
-    def __init__(self, draft: Draft, part: el.Field) -> None:
+    def __init__(self, draft: Draft, part: fields.Field) -> None:
         v, flat = draft.v, draft.v.flat
         self.draft, self.part = draft, part
         self.name = f"{flat.paths[part]}.{part.word}"

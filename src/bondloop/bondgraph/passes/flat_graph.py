@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields, multiport, one_ports, signals, two_ports
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, reading
-from bondloop.bondgraph.passes.domains import assign_domains
+from bondloop.bondgraph.passes.domains import assign_domains, together
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
@@ -28,10 +28,13 @@ Among the kinds of parts, MATRIX is any with two different sides: an RS becomes 
 """
 
 _KINDS: dict[type[Part], int] = {
-    Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
-    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C,
-    el.RS: MATRIX, el.R: R, el.MR: R, el.RField: R, el.Multiport: R,
-    el.Switch: SF, el.Diode: SF, el.Stop: SE, el.Clutch: SF,  # as they stand at first
+    Zero: ZERO, One: ONE,
+    two_ports.TF: TF, two_ports.MTF: TF, two_ports.GY: GY, two_ports.MGY: GY,
+    one_ports.Se: SE, signals.MSe: SE, one_ports.Sf: SF, signals.MSf: SF, one_ports.SS: SS,
+    one_ports.I: I, fields.IField: I, one_ports.C: C, signals.MC: C, fields.CField: C,
+    one_ports.RS: MATRIX, one_ports.R: R, signals.MR: R, fields.RField: R, multiport.Multiport: R,
+    # What switches, as it stands at first:
+    one_ports.Switch: SF, one_ports.Diode: SF, one_ports.Stop: SE, one_ports.Clutch: SF,
 }  # fmt: skip
 
 
@@ -95,7 +98,7 @@ class FlatGraph:
     domain: list[Domain | None] = field(default_factory=list)
     said: list[bool] = field(default_factory=list)
     mixing: list[int] = field(default_factory=list)
-    multiports: list[el.Multiport] = field(default_factory=list)
+    multiports: list[multiport.Multiport] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"<FlatGraph {self.title or ''}: {len(self.kind)} nodes, {len(self.tail)} bonds>"
@@ -139,7 +142,7 @@ def flatten(model: Graph) -> FlatGraph:
         if size is None:
             size = _adapted_size(part, bonds)
         first[part] = len(kinds)
-        if size == 1 and not isinstance(part, el.Field):
+        if size == 1 and not isinstance(part, fields.Field):
             kinds.append(kind)
             parts.append(part)
             names.append(path)
@@ -165,7 +168,7 @@ def flatten(model: Graph) -> FlatGraph:
 
 def _storage_ports(flat: FlatGraph) -> None:
     """Give the ports of elements with relations their kinds; note where causalities exclude one another."""
-    flat.multiports[:] = [part for part in flat.first if isinstance(part, el.Multiport)]
+    flat.multiports[:] = [part for part in flat.first if isinstance(part, multiport.Multiport)]
     for part in flat.multiports:
         if part.relations is not None:
             node = flat.first[part]
@@ -178,7 +181,7 @@ def _storage_ports(flat: FlatGraph) -> None:
 def _two_sides(flat: FlatGraph, part: Part, path: str) -> None:
     """Make the nodes of a part whose sides differ, one for each bond: inputs first, then outputs."""
     assert part._sides is not None
-    if isinstance(part, el.RS):
+    if isinstance(part, one_ports.RS):
         nodes = [(R, path), (SF, f"{path}.heat")]
     else:
         flat.matrices.append(part)
@@ -232,7 +235,7 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
         if index is not None or b.word is not None:
             continue
         if other.size is not None:
-            if not isinstance(other, el.Multiport) and not other.is_signal:
+            if not isinstance(other, multiport.Multiport) and not other.is_signal:
                 return other.size
         elif other._sides is not None:
             return other._sides[b.tail is other]
@@ -256,13 +259,13 @@ def _size_beyond(part: Part, bonds: list[Bond]) -> int:
         index = last.head_index if last.head is other else last.tail_index
         if index is None and other._sides is not None:
             return other._sides[last.tail is other]
-        if index is None and other.size is not None and not isinstance(other, el.Multiport):
+        if index is None and other.size is not None and not isinstance(other, multiport.Multiport):
             return other.size
     return 1
 
 
 def _adapts(part: Part) -> bool:
-    return isinstance(part, (el.TF, el.GY)) and part.size is None and part._sides is None
+    return isinstance(part, (two_ports.TF, two_ports.GY)) and part.size is None and part._sides is None
 
 
 def _connect(flat: FlatGraph, bonds: list[Bond], sizes: dict[Part, int]) -> None:
@@ -470,15 +473,15 @@ def _follow(
 
 def _signal_bond(flat: FlatGraph, b: Bond) -> None:
     source, target = b.tail, b.head
-    if isinstance(target, (el.De, el.Df)):
-        wanted: type[Part] = Zero if isinstance(target, el.De) else One
+    if isinstance(target, (signals.De, signals.Df)):
+        wanted: type[Part] = Zero if isinstance(target, signals.De) else One
         if not isinstance(source, wanted):
             what, where = ("efforts", "0-junction") if wanted is Zero else ("flows", "1-junction")
             raise ModelError(
                 f"{target.path} detects {what}, so it must be bonded from a {where}; "
                 f"found {source.path} ({source.symbol})"
             )
-    elif isinstance(target, el.Input):
+    elif isinstance(target, signals.Input):
         raise ModelError(f"{target.path} is an input; nothing can be bonded to it")
     elif b.word is None and not source.is_signal:
         raise ModelError(
@@ -529,11 +532,11 @@ def _check(flat: FlatGraph) -> None:
         elif count == 0:
             _bad_count(flat, node, count, "at least one bond")
     for part, sources in flat.signals.items():
-        if part.is_signal and not sources and not isinstance(part, el.Input):
+        if part.is_signal and not sources and not isinstance(part, signals.Input):
             raise ModelError(
                 f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal"
             )
-        if isinstance(part, (el.De, el.Df, el.Integrator)) and len(sources) != 1:
+        if isinstance(part, (signals.De, signals.Df, signals.Integrator)) and len(sources) != 1:
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) takes one signal; found {len(sources)}")
     for part in flat.first:
         if getattr(part, "signals", 0) and not flat.signals.get(part):
@@ -555,16 +558,10 @@ def floating(flat: FlatGraph) -> list[list[str]]:
     Whatever is bonded to a 0-junction is a reference, other junctions apart. A 1-junction is one unless as
     many bonds lead into it from these 0-junctions as lead out to them: it compares their efforts with others.
     """
-    groups = _Groups(len(flat.kind))
-    bonds = [(tail, head) for tail, head in zip(flat.tail, flat.head, strict=True)]
-    for tail, head in bonds:
-        if flat.kind[tail] == flat.kind[head] and flat.kind[tail] in (ZERO, ONE):
-            groups.join(tail, head)
-    at, loops = groups.firsts(), _Groups(len(flat.kind))
-    for tail, head in bonds:
-        if flat.kind[tail] + flat.kind[head] == ZERO + ONE:
-            loops.join(at[tail], at[head])
-    ring = loops.firsts()
+    kinds, bonds = flat.kind, list(zip(flat.tail, flat.head, strict=True))
+    alike = [(t, h) for t, h in bonds if kinds[t] == kinds[h] and kinds[t] in (ZERO, ONE)]
+    at = together(len(kinds), alike)
+    ring = together(len(kinds), [(at[t], at[h]) for t, h in bonds if kinds[t] + kinds[h] == ZERO + ONE])
     # Into each group of 1-junctions, bonds from 0-junctions less those to them.
     balance: dict[int, int] = {}
     held: set[int] = set()
@@ -582,27 +579,3 @@ def floating(flat: FlatGraph) -> list[list[str]]:
         if kind == ZERO and ring[at[node]] not in held:
             result.setdefault(ring[at[node]], []).append(flat.path[node])
     return list(result.values())
-
-
-class _Groups:
-    """Numbers in groups, each known by its first member."""
-
-    def __init__(self, count: int) -> None:
-        self._above = list(range(count))
-
-    def first(self, i: int) -> int:
-        while self._above[i] != i:
-            self._above[i] = self._above[self._above[i]]
-            i = self._above[i]
-        return i
-
-    def firsts(self) -> list[int]:
-        """Return the first member of the group of every number: above each stands a lower one."""
-        above = self._above
-        for i, one in enumerate(above):
-            above[i] = above[one]
-        return above
-
-    def join(self, i: int, j: int) -> None:
-        i, j = self.first(i), self.first(j)
-        self._above[max(i, j)] = min(i, j)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import two_ports
 from bondloop.bondgraph.passes.flat_graph import GY, ONE, TF, ZERO
 from bondloop.bondgraph.tolerances import DRAWN_SIGNALS, NO_ROW
 from bondloop.errors import CausalityError, ModelError
@@ -54,7 +54,7 @@ class PortRanks:
     """
 
     def __init__(self, flat: FlatGraph, part: Part) -> None:
-        assert isinstance(part, (el.TF, el.MTF))
+        assert isinstance(part, (two_ports.TF, two_ports.MTF))
         assert part._sides is not None
         self.path = flat.paths[part]
         first, (taken, given) = flat.first[part], part._sides
@@ -154,12 +154,12 @@ def _level(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(level / np.where(size > 0, size, 1.0), dtype=float)
 
 
-def _drawn(flat: FlatGraph, part: el.TF | el.MTF) -> NDArray[np.float64]:
+def _drawn(flat: FlatGraph, part: two_ports.TF | two_ports.MTF) -> NDArray[np.float64]:
     """Return the matrix as numbers, drawn where signals or symbols have none."""
     import sympy as sp
 
     formula = part.formula()
-    given = {} if isinstance(part, el.TF) else part.parameters
+    given = {} if isinstance(part, two_ports.TF) else part.parameters
     values = {s: given[n] for n, s in formula.parameters.items() if isinstance(given[n], float)}
     letters = {s: flat.symbol_values.get(s.name) for s in formula.value.free_symbols}
     values |= {s: v for s, v in letters.items() if v is not None and s not in values}

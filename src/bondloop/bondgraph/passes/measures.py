@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.domain import ROTATION, TRANSLATION, is_at_home
+from bondloop.bondgraph.elements import fields, multiport, signals
 from bondloop.bondgraph.elements.laws import check_plain
 from bondloop.bondgraph.passes.field_laws import flow_states
 from bondloop.bondgraph.passes.flat_graph import I
@@ -94,10 +94,10 @@ def measure(d: Derivation) -> None:
             rate.quantity = _changed(domains, var.quantity, back=True)
 
 
-def _of_ports(d: Derivation, part: el.Multiport) -> None:
+def _of_ports(d: Derivation, part: multiport.Multiport) -> None:
     """Tell what the ports of a field or an element of one's own hold; a field of inertia keeps flows."""
     flat, first = d.flat, d.flat.first[part]
-    inertia = isinstance(part, el.IField) and part.relations is None
+    inertia = isinstance(part, fields.IField) and part.relations is None
     flows = d.variables.once(flow_states, part) if inertia else []
     for node in range(first, first + (part.size or 1)):
         domain = flat.domain[flat.incident[node][0]]
@@ -123,17 +123,17 @@ def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
     """Carry quantities along signals: as stated, from what they drive, and through integrators."""
     flat = d.flat
     for part, sources in flat.signals.items():
-        if isinstance(part, (el.MSe, el.MSf)) and part.modulation is None and len(sources) == 1:
+        if isinstance(part, (signals.MSe, signals.MSf)) and part.modulation is None and len(sources) == 1:
             bond = flat.incident[flat.first[part]][0]
             domain = flat.domain[bond]
             source = d.variables.signal(sources[0][0]) if sources[0][0].is_signal else None
             if domain is not None and type(source) is Var and source.quantity is None:
-                source.quantity = domain.effort if isinstance(part, el.MSe) else domain.flow
+                source.quantity = domain.effort if isinstance(part, signals.MSe) else domain.flow
         unit = getattr(part, "unit", None)
         value = d.variables.signal(part) if part.is_signal else None
         if unit is not None and type(value) is Var:
             value.quantity = Quantity("signal", unit)
-    waiting = [p for p in flat.signals if isinstance(p, el.Integrator)]
+    waiting = [p for p in flat.signals if isinstance(p, signals.Integrator)]
     for _ in waiting:  # one integrator may stand behind another
         for part in waiting:
             state = d.variables.signal(part)
@@ -160,7 +160,7 @@ def by_path(d: Derivation) -> dict[str, Quantity]:
             table.update({f"{path}[{i}].effort": domain.effort for i in range(junction.size or 1)})
     for part in flat.multiports:
         first = flat.first[part]
-        size = part.size or 1 if isinstance(part, el.IField) and part.relations is None else 0
+        size = part.size or 1 if isinstance(part, fields.IField) and part.relations is None else 0
         for node in range(first, first + size):
             domain = flat.domain[flat.incident[node][0]]
             if domain is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.elements import fields, signals, two_ports
 from bondloop.bondgraph.elements.laws import Formula, modulation_of, product_of, rises
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables, joined
 from bondloop.bondgraph.passes.field_laws import momentum_of
@@ -41,14 +41,14 @@ def signal_equations(v: Variables, parts: Iterable[Part]) -> Equations:
 def _of_one(v: Variables, part: Part) -> Equations:
     """Return the equations of one signal part."""
     path, draft, value = v.flat.paths[part], Draft(v), v.signal(part)
-    if isinstance(value, Var) and isinstance(part, el.Input):
+    if isinstance(value, Var) and isinstance(part, signals.Input):
         return Equations(inputs=((value, 0.0, path),))
-    if isinstance(part, el.Integrator):
+    if isinstance(part, signals.Integrator):
         assert isinstance(value, Var)
         draft.states.append((value, _read(draft, *v.flat.signals[part][0])))
         if part.start:
             draft.initial.append((value, part.start))
-    elif isinstance(part, el.Function):
+    elif isinstance(part, signals.Function):
         draft.define(value, _called(draft, part, part.function, None))
     return draft.equations()
 
@@ -66,12 +66,12 @@ def _read(draft: Draft, source: Part, index: int, word: str | None) -> Expr:
     if word is None:
         return v.signal(source)
     node = v.flat.first[source] + index
-    if isinstance(source, el.IField) and source.relations is None:
+    if isinstance(source, fields.IField) and source.relations is None:
         return momentum_of(draft, node)
     return v.content(f"{v.flat.path[node]}.{word}")
 
 
-def inverted(draft: Draft, part: el.MC) -> Callable[[Expr, Var], Expr]:
+def inverted(draft: Draft, part: signals.MC) -> Callable[[Expr, Var], Expr]:
     """Return the displacement at which a modulated law gives an effort: solved for in every step."""
 
     def backward(effort: Expr, displacement: Var) -> Expr:
@@ -110,10 +110,10 @@ def _called(draft: Draft, part: Part, function: Callable[..., Any] | None, first
     return formula.expression(_table(draft, part, formula, first), path)
 
 
-def modulated_matrix(draft: Draft, part: el.TF | el.MTF) -> dict[tuple[int, int], Expr]:
+def modulated_matrix(draft: Draft, part: two_ports.TF | two_ports.MTF) -> dict[tuple[int, int], Expr]:
     """Return the entries of a matrix transformer that are not zero, by row and column."""
     formula, path = part.formula(), draft.v.flat.paths[part]
-    if isinstance(part, el.TF):
+    if isinstance(part, two_ports.TF):
         return {
             (i, j): draft.parameter(f"{path}.{part.word}[{i},{j}]", value)
             for (i, j), value in np.ndenumerate(part.matrix)
