@@ -6,7 +6,7 @@ Scientific Python has it.
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -30,13 +30,8 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callab
     >>> get("HybridTest").__name__, "control" in names()
     ('HybridTest', True)
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    homes = {
-        name.name: line.module or ""
-        for line in stub.body
-        if isinstance(line, ast.ImportFrom)
-        for name in line.names
-    }
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: module for module, name in re.findall(r"(?m)^from (\S+) import (?:\(\s*)?(\w+) as", stub)}
 
     def get(name: str) -> object:
         if name not in homes:

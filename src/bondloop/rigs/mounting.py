@@ -13,7 +13,6 @@ from bondloop.devices import OdeSpecimen
 from bondloop.engine.data import describable
 from bondloop.engine.ir import Const, Expr, Var
 from bondloop.errors import InputError, ModelError
-from bondloop.fmu import ForeignStep, read_fmu
 
 if TYPE_CHECKING:
     from bondloop.engine import System
@@ -175,6 +174,8 @@ class FmuSpecimen(Model):
         velocity: str | Sequence[str] = (),
         parameters: Mapping[str, float] | None = None,
     ) -> None:
+        from bondloop.fmu import ForeignStep, read_fmu
+
         super().__init__("fmu_specimen")
         forces, displacements, velocities = map(_names, (force, displacement, velocity))
         self._count = count = len(forces)

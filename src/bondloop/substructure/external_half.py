@@ -12,7 +12,6 @@ from bondloop.bondgraph.elements import SS, Function, Integrator, MSf, Sf
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, describable, number
 from bondloop.engine.ir import Const, Var
 from bondloop.errors import InputError
-from bondloop.fmu import ForeignStep, read_fmu
 
 if TYPE_CHECKING:
     from typing import Any
@@ -228,6 +227,8 @@ class FmuHalf(Model):
                 "FmuHalf: expected one force, one velocity and one displacement for each interface; found "
                 f"{len(forces)}, {len(velocities)} and {len(displacements)}"
             )
+        from bondloop.fmu import ForeignStep, read_fmu
+
         fmu = read_fmu(path)
         inputs = [fmu.find(name, "input", "N") for name in forces]
         inputs += [fmu.find(name, "input", si=True) for name in _names(excitations)]
