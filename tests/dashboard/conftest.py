@@ -105,10 +105,11 @@ def loop(programs):
 
 
 @pytest.fixture
-def server(loop, tmp_path, monkeypatch):
-    """A server in this process that waits for as long as a busy machine may take."""
-    monkeypatch.setattr("bondloop.dashboard.presence.GRACE", 600.0)
-    monkeypatch.setattr("bondloop.dashboard.attached.CONFIRM", 60.0)
-    monkeypatch.setattr("bondloop.dashboard.attached.OLD", 50.0)
-    with Near(segment=loop.name, runs=tmp_path) as served:
+def server(loop, tmp_path, request):
+    """A server in this process that waits as long as a busy machine may take; parameters change that."""
+    from bondloop.dashboard.policy import PagePolicy
+
+    patient = {"grace": 600.0, "confirm": 60.0, "old": 50.0}
+    policy = PagePolicy(**(patient | getattr(request, "param", {})))
+    with Near(segment=loop.name, runs=tmp_path, policy=policy) as served:
         yield served

@@ -199,8 +199,8 @@ def far(loop, tmp_path):
         yield served
 
 
-def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server, monkeypatch):
-    monkeypatch.setattr("bondloop.dashboard.hub.VIEWERS", 1)
+@pytest.mark.parametrize("server", [{"viewers": 1}], indirect=True)
+def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server):
     with talking(server) as talk:
         talk.state("inactive")
         page = opened(server.url)

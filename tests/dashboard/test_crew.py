@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.dashboard.presence import GRACE, Presence
+from bondloop.dashboard.presence import Presence
 
 
 class Clock:
@@ -22,12 +22,12 @@ def test_the_role_waits_for_who_comes_back():
     assert not presence.take("b")
     presence.go("a")
     assert presence.waiting
-    clock.now += 0.9 * GRACE
+    clock.now += 0.9 * Presence.grace
     assert presence.look() == ""
     assert not presence.take("b")
     presence.come("a", "ada")
     assert not presence.waiting
-    clock.now += 10 * GRACE
+    clock.now += 10 * Presence.grace
     assert presence.look() == ""
     assert presence.operator_name == "ada"
 
@@ -38,7 +38,7 @@ def test_the_role_of_who_stays_away_is_released():
     presence.come("a", "ada")
     presence.take("a")
     presence.go("a")
-    clock.now += 1.1 * GRACE
+    clock.now += 1.1 * Presence.grace
     assert presence.look() == "ada"
     assert presence.operator == ""
     assert presence.absent == 0.0  # since the connection broke, not since the role was released
@@ -60,7 +60,7 @@ def test_there_is_never_more_than_one_and_he_was_there(moves):
     clock, there = Clock(), {}
     presence = Presence(clock)
     for move, who in moves:
-        clock.now += 0.3 * GRACE
+        clock.now += 0.3 * Presence.grace
         before = presence.operator
         if move == "come":
             presence.come(who, who)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.dashboard.attached import LONGEST, PAUSE, Deadlines
+from bondloop.dashboard.attached import Deadlines
 
 LOOKS = st.lists(st.tuples(st.floats(0.01, 3.0), st.integers(0, 5), st.integers(0, 5)), max_size=30)
 
@@ -15,7 +15,7 @@ LOOKS = st.lists(st.tuples(st.floats(0.01, 3.0), st.integers(0, 5), st.integers(
 def test_every_one_is_told_once_and_lines_are_apart(looks, before):
     now, missed, late, told, at = 0.0, before, before, [0, 0], []
     watch = Deadlines(missed, late, lambda: now)
-    for wait, more, later in [*looks, (LONGEST, 0, 0)]:
+    for wait, more, later in [*looks, (Deadlines.longest, 0, 0)]:
         now, missed, late = now + wait, missed + more, late + later
         words = watch.look(missed, late, moving=True)
         if words:
@@ -23,7 +23,7 @@ def test_every_one_is_told_once_and_lines_are_apart(looks, before):
         for i, what in enumerate(("deadlines? missed", "cycles? late")):
             told[i] += sum(int(n) for n in re.findall(rf"(\d+) {what}", words))
     assert told == [missed - before, late - before]
-    assert all(b - a >= PAUSE - 1e-9 for a, b in pairwise(at))
+    assert all(b - a >= Deadlines.least - 1e-9 for a, b in pairwise(at))
 
 
 def test_what_is_late_while_nothing_moves_is_not_told():
@@ -39,4 +39,4 @@ def test_a_loop_that_is_always_late_does_not_fill_the_log():
     for second in range(1, 601):
         now = float(second)
         lines += bool(watch.look(second, 0, moving=True))
-    assert lines <= 600 / LONGEST + 5  # 1, 2, 4 and 8 s apart at first
+    assert lines <= 600 / Deadlines.longest + 5  # 1, 2, 4 and 8 s apart at first

@@ -21,8 +21,7 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.dashboard.app import GET_ON, MOST
-from bondloop.dashboard.hub import SILENT, VIEWERS
+from bondloop.dashboard.policy import PagePolicy, SamplesPolicy
 from conftest import Near, Server
 
 pytestmark = pytest.mark.realtime
@@ -100,11 +99,9 @@ def test_greedy_viewers_do_not_delay_a_command(loop, tmp_path):
         assert "done" in talk.ask("trip")
 
 
-def test_frames_that_never_come_hold_up_no_command(server, monkeypatch):
+@pytest.mark.parametrize("server", [{"samples": SamplesPolicy(patience=1.0, processor=2)}], indirect=True)
+def test_frames_that_never_come_hold_up_no_command(server):
     """The process that makes them is stopped: it is killed after a while, and another goes on."""
-    monkeypatch.setattr("bondloop.dashboard.samples.PATIENCE", 1.0)
-    monkeypatch.setattr("bondloop.dashboard.samples.PROCESSOR", 2)
-
     with talking(server) as talk:
         for word in ("take", "arm", "start"):
             assert "done" in talk.ask(word)
@@ -159,7 +156,7 @@ def test_half_open_connections_do_not_lock_the_operator_out(server, words):
             for word in ("take", "arm", "start", "trip"):
                 assert "done" in talk.ask(word)
             # Those that are over the number are gone at once, all others after their time.
-            assert sum(map(ended, held[: 300 - MOST])) == 300 - MOST
+            assert sum(map(ended, held[: 300 - PagePolicy.connections])) == 300 - PagePolicy.connections
             until(lambda: talk.hear() and ended(held[-1]))
             until(lambda: all(map(ended, held)))
     finally:
@@ -169,7 +166,7 @@ def test_half_open_connections_do_not_lock_the_operator_out(server, words):
 
 def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, monkeypatch):
     async def listed(_):
-        await asyncio.sleep(1.5 * GET_ON)
+        await asyncio.sleep(1.5 * PagePolicy.get_on)
         return [], ""
 
     monkeypatch.setattr("bondloop.dashboard.app.Replay._files", listed)
@@ -184,7 +181,7 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
             for byte in HEAD + b"x" * 1000:
                 slow.sendall(bytes([byte]))
                 time.sleep(0.05)
-        assert 0.5 * GET_ON < time.monotonic() - began < 0.05 * 1000
+        assert 0.5 * PagePolicy.get_on < time.monotonic() - began < 0.05 * 1000
     asking.join()
     assert [answer.status_code for answer in answers] == [200]
     with httpx.Client(verify=False) as client:  # one connection for all
@@ -243,7 +240,7 @@ def test_places_are_kept_for_who_is_the_operator_or_was(server):
     with contextlib.ExitStack() as held:
         with talking(server, name="ada") as ada:
             assert "done" in ada.ask("take")
-            for number in range(VIEWERS):
+            for number in range(PagePolicy.viewers):
                 viewer = held.enter_context(talking(server, name=f"viewer {number}"))
                 viewer.state("inactive")
             with talking(server, name="late") as late:
@@ -263,11 +260,12 @@ def test_places_are_kept_for_who_is_the_operator_or_was(server):
             assert "done" in own[-1].ask("reset")
 
 
-def test_who_never_says_hello_takes_no_place(server, monkeypatch):
-    monkeypatch.setattr("bondloop.dashboard.client.HELLO", 2.0)
+@pytest.mark.parametrize("server", [{"hello": 2.0}], indirect=True)
+def test_who_never_says_hello_takes_no_place(server):
     with contextlib.ExitStack() as held:
         mute = [
-            held.enter_context(connect(server.socket, origin=server.url)) for _ in range(SILENT + VIEWERS + 5)
+            held.enter_context(connect(server.socket, origin=server.url))
+            for _ in range(PagePolicy.silent + PagePolicy.viewers + 5)
         ]
         with talking(server) as talk:
             assert "done" in talk.ask("take")

@@ -107,8 +107,8 @@ def test_who_comes_back_has_his_role_still(server, loop):
     assert loop.running
 
 
-def test_the_operator_is_released_when_he_stays_away(server, monkeypatch):
-    monkeypatch.setattr("bondloop.dashboard.presence.GRACE", 0.2)  # the server is in this process
+@pytest.mark.parametrize("server", [{"grace": 0.2}], indirect=True)
+def test_the_operator_is_released_when_he_stays_away(server):
     with talking(server, name="ada") as talk:
         talk.ask("take")
     with talking(server, name="bob") as other:

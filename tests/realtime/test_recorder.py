@@ -20,7 +20,7 @@ import pytest
 from bondloop.errors import InputError
 from bondloop.realtime import recorder as recording
 from bondloop.realtime.protocol import HEADER, VERSION, slot_type
-from bondloop.realtime.recorder import EXIT_DISK, Recorder, free_path
+from bondloop.realtime.recorder import Exit, Recorder, free_path
 from bondloop.realtime.recorder_supervisor import last_run, merged_files
 from bondloop.realtime.ring import Ring
 from bondloop.realtime.stop_requests import FOLDER, MAGIC, PREFIX, STATES
@@ -329,7 +329,7 @@ def test_a_full_disk_ends_the_recording_and_keeps_the_file(producer, tmp_path, m
         recorder.catch_up()
         monkeypatch.setattr(recording.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
         producer.put(100)
-        assert recorder.run(threading.Event()) == EXIT_DISK
+        assert recorder.run(threading.Event()) == Exit.DISK
     assert "the disk is full" in capsys.readouterr().err
     found = Record.load(path)
     assert len(found) == 100
@@ -353,7 +353,7 @@ def test_a_write_that_fails_half_way_leaves_what_was_committed(producer, tmp_pat
         while child.poll() is None:
             producer.put(500)
             pause.wait(0.05)
-        assert child.returncode == EXIT_DISK
+        assert child.returncode == Exit.DISK
         assert "file too large; the loop runs on" in child.stderr.read()
     found = Record.load(path)
     assert 500 <= len(found) < 10_000

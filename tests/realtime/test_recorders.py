@@ -8,6 +8,7 @@ from two_halves import until
 
 from bondloop.errors import BondloopError
 from bondloop.realtime import recorder_supervisor as recorder_process
+from bondloop.realtime.policy import RecorderPolicy
 from bondloop.realtime.recorder_supervisor import Recorders
 
 ABOUT = {"text": "x" * (1 << 20)}
@@ -28,10 +29,9 @@ def is_gone(number):
     return not Path(f"/proc/{number}").exists()
 
 
-def test_the_first_one_is_killed_and_refused(stalls, tmp_path, monkeypatch):
-    monkeypatch.setattr(recorder_process, "PATIENCE", 0.5)
+def test_the_first_one_is_killed_and_refused(stalls, tmp_path):
     with pytest.raises(BondloopError, match=r"the recorder was not ready within 0\.5 s"):
-        Recorders("bondloop-none", tmp_path / "run.h5", ABOUT, None)
+        Recorders("bondloop-none", tmp_path / "run.h5", ABOUT, None, RecorderPolicy(patience=0.5))
     assert all(is_gone(int(n)) for n in stalls.read_text().split())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from bondloop.cli.options import (
     PATH,
     RATE,
     TIME,
+    C,
     driver_option,
     include_option,
     json_option,
@@ -38,9 +39,18 @@ def channels() -> None:
 file_argument = click.argument("file", type=PATH, metavar="CHANNELS.toml", help="The channels file.")
 name_argument = click.argument("name", metavar="CHANNEL", help="Name of a channel.")
 test_option = click.option("--test", help="A test whose signals must have channels that fit: name or file.")
-link_option = click.option("--link", help="Where the channels are, if not as the file says.")
-rate_option = click.option("--rate", type=RATE, default=100.0, help="Samples a second.")
 operator_option = click.option("--operator", help="Who sets it; your user name if left out.")
+
+
+def reaching(verb: C) -> C:
+    """Add the options by which the channels are reached."""
+    link = click.option(
+        "--link", default="", show_default=False, help="Where the channels are, if not as the file says."
+    )
+    rate = click.option("--rate", type=RATE, default=100.0, help="Samples a second.")
+    for option in (include_option, library_option, driver_option, rate, link):
+        verb = option(verb)
+    return verb
 
 
 @channels.command("check")
@@ -84,27 +94,19 @@ def sheet(
 @channels.command("show")
 @file_argument
 @test_option
-@link_option
+@reaching
 @click.option("--seconds", type=TIME, help="How long; until Ctrl-C if left out.")
-@rate_option
-@driver_option
-@library_option
-@include_option
 @json_option
-def show(  # noqa: PLR0913, PLR0917 - an argument an option
+def show(
     file: Path,
     test: str | None,
-    link: str | None,
     seconds: float | None,
-    rate: float,
-    drivers: tuple[Path, ...],
-    libraries: tuple[str, ...],
-    includes: tuple[Path, ...],
     as_json: bool,
+    **reach: Any,
 ) -> None:
     """Show what is read, in the channels' units, until Ctrl-C; nothing is commanded."""
     lab = _read(file, test)
-    bench = _bench(lab, link, rate, drivers, libraries, includes)
+    bench = _bench(lab, **reach)
     newest: dict[str, float] = {}
     line = _line(lab, newest, quiet=as_json)
     status = bench.watch(line, seconds)
@@ -122,25 +124,17 @@ def show(  # noqa: PLR0913, PLR0917 - an argument an option
 @click.option("--samples", type=COUNT, default=200, help="Samples of which the mean is taken.")
 @operator_option
 @click.option("--undo", is_flag=True, help="Take back the last one instead; nothing is read.")
-@link_option
-@rate_option
-@driver_option
-@library_option
-@include_option
+@reaching
 @json_option
-def zero(  # noqa: PLR0913, PLR0917 - an argument an option
+def zero(
     file: Path,
     name: str,
     to: str | None,
     samples: int,
     operator: str | None,
     undo: bool,
-    link: str | None,
-    rate: float,
-    drivers: tuple[Path, ...],
-    libraries: tuple[str, ...],
-    includes: tuple[Path, ...],
     as_json: bool,
+    **reach: Any,
 ) -> None:
     """Set an input's zero, by what it shows now; the file keeps the old one, the time and the operator."""
     from bondloop.files import set_zero, undo_zero, zero_in_unit
@@ -153,7 +147,7 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
         lab = _read(file)
         unit = lab[name].unit
         wanted = 0.0 if to is None else _in_si(to, unit)
-        reading = _bench(lab, link, rate, drivers, libraries, includes).read(name, samples)
+        reading = _bench(lab, **reach).read(name, samples)
         one = quantity(f"1 {unit}") if unit else 1.0
         after = zero_in_unit(lab, name) + (reading.mean - wanted) / one
         note, deviation = set_zero(file, name, float(f"{after:.9g}"), who), reading.deviation / one
@@ -172,24 +166,16 @@ def zero(  # noqa: PLR0913, PLR0917 - an argument an option
 @click.option("--to", required=True, help="Where to, such as '5 mm': within the limits of the file.")
 @click.option("--hold", type=TIME, default=1.0, help="Seconds to stay there.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@link_option
-@rate_option
-@driver_option
-@library_option
-@include_option
+@reaching
 @json_option
-def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
+def exercise(
     file: Path,
     name: str,
     to: str,
     hold: float,
     yes: bool,
-    link: str | None,
-    rate: float,
-    drivers: tuple[Path, ...],
-    libraries: tuple[str, ...],
-    includes: tuple[Path, ...],
     as_json: bool,
+    **reach: Any,
 ) -> None:
     """Move one output slowly there and back, along raised cosines; Ctrl-C leads it to rest.
 
@@ -201,7 +187,7 @@ def exercise(  # noqa: PLR0913, PLR0917 - an argument an option
     lab = _read(file)
     channel = lab[name]
     stroke = stroke_of(channel, _in_si(to, channel.unit), hold)
-    bench = _bench(lab, link, rate, drivers, libraries, includes)
+    bench = _bench(lab, **reach)
     begin = f"from where {channel.feedback} shows it" if channel.feedback else "taken to be at rest now"
     words = (
         f"{name} at channel {channel.channel} of {bench.url}: {begin}, to "
@@ -250,19 +236,12 @@ def _read(file: Path, test: str | None = None) -> Channels:
     return read_channels(file, found)
 
 
-def _bench(
-    lab: Channels,
-    link: str | None,
-    rate: float,
-    drivers: Sequence[Path],
-    libraries: Sequence[str],
-    includes: Sequence[Path],
-) -> Bench:
+def _bench(lab: Channels, rate: float, **reach: Any) -> Bench:
     from bondloop.realtime.channels import Bench
 
     if not 1.0 <= rate <= 1e5:
         raise InputError(f"expected a rate from 1 to 100,000 samples a second; found {rate:g}")
-    return Bench(lab, link or "", rate, drivers, libraries, includes)
+    return Bench(lab, rate=rate, **reach)
 
 
 def _line(lab: Channels, newest: dict[str, float], *, quiet: bool) -> Callable[[Measured], None]:

@@ -110,13 +110,23 @@ def slider_of(text: str) -> tuple[str, tuple[float, float] | None]:
     help="The test to prepare and to rehearse from the page; left out: only watch and replay.",
 )
 @click.option("--run", type=PATH, help="A run file to replay.")
-@click.option("--segment", default="", help="The loop to attach to, as `bondloop realtime` prints it.")
+@click.option(
+    "--segment",
+    default="",
+    show_default=False,
+    help="The loop to attach to, as `bondloop realtime` prints it.",
+)
 @click.option("--port", type=WHOLE, default=8750, help="Where to listen; 0: any free port.")
 @click.option("--stop-port", type=WHOLE, help="Where the page's stop listens; --port plus one if left out.")
 @click.option(
     "--host", default="127.0.0.1", help="Address to listen at; beyond this machine only with a token."
 )
-@click.option("--token", default="", help="Demanded from every browser; others on this machine can see it.")
+@click.option(
+    "--token",
+    default="",
+    show_default=False,
+    help="Demanded from every browser; others on this machine can see it.",
+)
 @click.option("--token-file", type=PATH, help="File with the token, which only you can read.")
 @click.option("--tls-cert", type=PATH, help="Certificate, as PEM.")
 @click.option("--tls-key", type=PATH, help="Its key, as PEM.")
@@ -132,6 +142,7 @@ def slider_of(text: str) -> tuple[str, tuple[float, float] | None]:
 @click.option(
     "--rehearsal",
     default="",
+    show_default=False,
     metavar="WORDS",
     help="Further words of `bondloop realtime` for rehearsals: '--priority 80 --cpu 3'.",
 )

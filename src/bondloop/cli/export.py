@@ -10,11 +10,49 @@ from bondloop.cli.options import PATH, TIME, WHOLE, json_option, set_option, tes
 from bondloop.cli.output import print_json
 from bondloop.cli.settings import find_test, length_of, short_name
 from bondloop.display import at_work
+from bondloop.errors import InputError
 
 
 @click.group("export", no_args_is_help=True)
 def export() -> None:
     """Write a test as code for another target, or as a file to change."""
+
+
+@export.command("c")
+@test_argument
+@click.argument("folder", type=PATH, metavar="DIR", help="Folder to write; made if there is none.")
+@click.option("--seconds", type=TIME, help="Length of tabulated signals; the test's own if left out.")
+@set_option
+@click.option("--force", is_flag=True, help="Write it although the check has not passed.")
+@json_option
+def c(
+    source: str,
+    folder: Path,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a folder of C that builds with one `make`: executive, tick, drivers, rig; after a check."""
+    from bondloop.realtime.programs import export_c
+
+    test, module = find_test(source, settings)
+    length = length_of(test, module, seconds)
+    with at_work("checking", as_json):
+        answer = test.check(length) if hasattr(test, "check") and hasattr(test, "computer_tick") else None
+    if answer is not None and not answer.passed and not force:
+        forced = ", --force writes it all the same" if answer.built else ""
+        raise InputError(
+            f"the check has not passed, so nothing was written: {'; '.join(answer.problems)}; "
+            f"`bondloop check` tells more{forced}"
+        )
+    files = export_c(test, folder, seconds=length)
+    if as_json:
+        print_json({"test": short_name(source), "folder": str(folder), "files": [str(f) for f in files]})
+        return
+    if answer is not None:
+        print(f"the check says: {answer.verdict}")
+    print(f"wrote {len(files)} files to {folder}; build them with: make -C {folder}")
 
 
 @export.command("fmu")

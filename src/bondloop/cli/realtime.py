@@ -251,6 +251,7 @@ def loop_options(verb: C) -> C:
 @click.option(
     "--link",
     default="",
+    show_default=False,
     help="Where the rig is: udp://HOST:PORT, shm://NAME, fmu://FILE (an FMU) or loopback:// (the "
     "emulated one), both in the same process. Left out: an emulated rig in a process of its own, "
     "over shared memory.",

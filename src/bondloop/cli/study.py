@@ -215,6 +215,7 @@ MOST_ROWS = 100_000
 @click.option(
     "--measure",
     default="",
+    show_default=False,
     help="What to measure, separated by commas; or anything the test finds. With --samples: error, "
     "trip, trip_time, delay, energy, growth, reference_error, limit, peak:EXPRESSION of "
     "channels, rms: and the like.",
@@ -225,6 +226,7 @@ MOST_ROWS = 100_000
 @click.option(
     "--keep",
     default="",
+    show_default=False,
     metavar="WHICH",
     help="With --samples: record the histories of chosen tests by the first measure, and write each "
     "as a test file: 'worst 3, best, 95 %, every 1000'.",

@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 
 
 @click.command("benchmark")
-@click.option("--controllers", default="", metavar="NAME,NAME", help="Which; all if left out.")
+@click.option(
+    "--controllers", default="", show_default=False, metavar="NAME,NAME", help="Which; all if left out."
+)
 @click.option("--cases", default="1,2,3,4", metavar="1,4", help="Which of the four.")
 @click.option(
     "--plants", type=WHOLE, default=20, help="Plants that differ from the nominal one, in each case."
 )
 @click.option("--seeds", type=WHOLE, default=3, help="Draws of the noise on the nominal plant.")
 @click.option(
-    "--record", default="", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."
+    "--record",
+    default="",
+    show_default=False,
+    metavar="FILE",
+    help="Ground motion: .AT2, .mat or two columns; El Centro.",
 )
 @click.option("--scale", type=PART, default=0.4, help="What it is multiplied by.")
 @click.option("--jobs", type=COUNT, help="Runs at a time; one a core if left out.")

@@ -15,13 +15,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from bondloop.errors import InputError
 
 COOKIE = "bondloop-dashboard"
-SHORTEST = 16
-"""Characters of a token."""
 
 
 def is_loopback(host: str) -> bool:
@@ -108,6 +107,8 @@ class Access:
     'the host of the request is not this server'
     """
 
+    shortest: ClassVar[int] = 16
+
     host: str
     port: int
     token: str = ""
@@ -118,11 +119,11 @@ class Access:
         if not is_loopback(self.host) and not self.token:
             raise InputError(
                 f"--host {self.host} can be reached from elsewhere, so a token is demanded: write one of "
-                f"{SHORTEST} characters or more into a file that only you can read, and give --token-file"
+                f"{self.shortest} characters or more into a file that only you can read; give --token-file"
             )
-        if self.token and len(self.token) < SHORTEST:
+        if self.token and len(self.token) < self.shortest:
             raise InputError(
-                f"the token has {len(self.token)} characters; at least {SHORTEST} are expected, such as "
+                f"the token has {len(self.token)} characters; at least {self.shortest} are expected, such as "
                 'those of `python -c "import secrets; print(secrets.token_urlsafe())"`'
             )
 

@@ -20,9 +20,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from bondloop.dashboard.access import COOKIE, Access, Allowance
-from bondloop.dashboard.client import REFUSED, Client
+from bondloop.dashboard.client import Client, Closed
 from bondloop.dashboard.frames import PLANE, STRIP
 from bondloop.dashboard.hub import Hub
+from bondloop.dashboard.policy import PagePolicy
 from bondloop.dashboard.preparation import Preparing
 from bondloop.errors import BondloopError, InputError
 from bondloop.readers import Reader, UnreadableError
@@ -37,14 +38,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.stop_server import StopProcess
 
 
-GET_ON = 3.0
-"""Seconds for the handshake of TLS, for a request to be complete, and until the next."""
-MOST = 200
-"""Connections at a time that have not become a WebSocket."""
-CLOSING = 2.0
-"""Seconds that the other end of a WebSocket has to close it, too."""
-
-
 class Connection(H11Protocol):
     """A connection that is dropped where it does not get on; parameters as uvicorn gives them.
 
@@ -53,11 +46,14 @@ class Connection(H11Protocol):
     context
         For TLS; None without. uvicorn's own TLS begins before a protocol knows of its connection, and leaves
         it a minute.
+    policy
+        How long it may take, and how many there may be.
     all
         The connections of this server, those first that have waited for the longest.
     """
 
     context: ClassVar[ssl.SSLContext | None] = None
+    policy: ClassVar[PagePolicy] = PagePolicy()
     all: ClassVar[dict[Connection, None]] = {}
 
     _raw: Transport | None = None
@@ -68,7 +64,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Make room for it, and agree on TLS first where that is wanted."""
         self._raw = cast("Transport", transport)
-        if len(self.all) >= MOST:
+        if len(self.all) >= self.policy.connections:
             next((c for c in self.all if not c.answering), next(iter(self.all))).drop()
         self._wait()
         if self.context is None:
@@ -85,7 +81,7 @@ class Connection(H11Protocol):
         try:
             secure = await self.loop.start_tls(
                 raw, self, context, server_side=True,
-                ssl_handshake_timeout=GET_ON, ssl_shutdown_timeout=CLOSING,
+                ssl_handshake_timeout=self.policy.get_on, ssl_shutdown_timeout=self.policy.closing,
             )  # fmt: skip
         except (OSError, ValueError):  # errors of TLS and of time among them
             self.drop()
@@ -108,7 +104,7 @@ class Connection(H11Protocol):
         if self._timer is None:
             self.all.pop(self, None)
             self.all[self] = None
-            self._timer = self.loop.call_later(GET_ON, self.drop)
+            self._timer = self.loop.call_later(self.policy.get_on, self.drop)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
@@ -158,15 +154,17 @@ class Connection(H11Protocol):
             self._raw.abort()
 
 
-def connections(context: ssl.SSLContext | None) -> type[Connection]:
+def connections(context: ssl.SSLContext | None, policy: PagePolicy) -> type[Connection]:
     """Return the kind of connection of one server.
 
     Parameters
     ----------
     context
         For TLS; None without.
+    policy
+        How long they may take, and how many there may be.
     """
-    return type("Connection", (Connection,), {"context": context, "all": {}})
+    return type("Connection", (Connection,), {"context": context, "policy": policy, "all": {}})
 
 
 class Socket(WebSocketsSansIOProtocol):
@@ -178,18 +176,10 @@ class Socket(WebSocketsSansIOProtocol):
         self.transport.abort()
 
     async def send(self, message: Any) -> None:
-        """Send; after a close the other end has `CLOSING` seconds."""
+        """Send; after a close the other end has some seconds."""
         await super().send(message)
         if message["type"] == "websocket.close":
-            self.loop.call_later(CLOSING, self.transport.abort)
-
-
-RATE = 5e6
-"""Bytes a second of a run file that are gone through at the least: well packed it holds many more."""
-WAITING = 32
-"""Requests that wait for the reader at most."""
-REMEMBERED = 100
-"""Files that ended their reader and are not read again before they change."""
+            self.loop.call_later(PagePolicy.closing, self.transport.abort)
 
 
 class Replay:
@@ -202,7 +192,7 @@ class Replay:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._folder, self._named = settings.runs, settings.run
+        self._folder, self._named, self._policy = settings.runs, settings.run, settings.policy
         self._reader = Reader(nice=5)
         self._thread = ThreadPoolExecutor(1, "replay")
         self._waiting = 0
@@ -215,7 +205,7 @@ class Replay:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _read(self, work: str, path: Path, **words: object) -> tuple[dict[str, Any], bytearray]:
-        if self._waiting >= WAITING:
+        if self._waiting >= self._policy.run_requests:
             raise InputError("too many requests wait for run files; try again")
         about = path.stat() if path.exists() else None
         state = (about.st_mtime_ns, about.st_size) if about else (0, 0)
@@ -227,12 +217,12 @@ class Replay:
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread,
                 lambda: self._reader.ask(
-                    f"bondloop.dashboard.replay:{work}", path, ["h5py"], rate=RATE, **words
+                    f"bondloop.dashboard.replay:{work}", path, ["h5py"], rate=self._policy.run_rate, **words
                 ),
             )
         except UnreadableError as error:
             self._unreadable[path] = state, str(error)
-            for old in list(self._unreadable)[:-REMEMBERED]:
+            for old in list(self._unreadable)[: -self._policy.unreadable]:
                 del self._unreadable[old]
             raise
         finally:
@@ -349,7 +339,7 @@ class _Guarded:
         if why is None:
             await self.app(scope, receive, _with_headers(send, self._policy(headers)))
         elif scope["type"] == "websocket":
-            await WebSocket(scope, receive, send).close(REFUSED, why.words)
+            await WebSocket(scope, receive, send).close(Closed.REFUSED, why.words)
         else:
             answer = JSONResponse({"error": why.words}, why.status)
             await answer(scope, receive, _with_headers(send, POLICY))

@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.dashboard.frames import plain
-from bondloop.dashboard.samples import MOVING, Bars, pairs_of
+from bondloop.dashboard.frames import Bars, pairs_of, plain
+from bondloop.dashboard.samples import MOVING
 from bondloop.errors import InputError
-from bondloop.realtime import REQUESTS, bin_edges, silence_words
+from bondloop.realtime import REQUESTS, bin_edges, silence, silence_words
 
 if TYPE_CHECKING:
+    from bondloop.dashboard.policy import PagePolicy
     from bondloop.dashboard.presence import EventLog
     from bondloop.realtime import Console, Event, Histogram, Ticket
-
-
-MOST_VALUES = 16
-"""Parameters that one command changes at most."""
 
 
 def _number(message: Mapping[str, object], word: str) -> float:
@@ -43,8 +40,8 @@ def _switches(message: Mapping[str, object]) -> list[str]:
 
 def _values(message: Mapping[str, object]) -> dict[str, float]:
     values = message.get("values")
-    if not isinstance(values, dict) or not 0 < len(values) <= MOST_VALUES:
-        raise InputError(f"values: expected 1 to {MOST_VALUES} numbers by name; found {values!r:.40}")
+    if not isinstance(values, dict) or not values:
+        raise InputError(f"values: expected numbers by name; found {values!r:.40}")
     return {str(name): _number(values, name) for name in values}
 
 
@@ -89,16 +86,11 @@ def given(console: Console, message: Mapping[str, object], who: str) -> Ticket:
     return COMMANDS[word](console, message, who)
 
 
-CONFIRM = 5.0
-"""Seconds that the loop has to confirm a command."""
-OLD = 5.0
-"""Seconds after which nobody should act on what a page has shown: a network stalled, a laptop slept."""
-
-
 class LoopCommands:
     """Gives commands in threads, for the mailbox may be another's for a moment; trips need no mailbox."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: PagePolicy) -> None:
+        self._policy = policy
         self._threads = ThreadPoolExecutor(4, "command")
 
     async def give(self, console: Console, message: Mapping[str, object], who: str) -> str:
@@ -114,17 +106,17 @@ class LoopCommands:
             For the loop's own log.
         """
         word = message.get("do")
-        if word not in REQUESTS and is_old(message.get("seen"), time.monotonic()):
+        if word not in REQUESTS and is_old(message.get("seen"), time.monotonic(), self._policy.old):
             raise InputError(
-                f"{word!s:.40} came more than {OLD:g} s after what the page had shown, so it was not passed "
-                "on: look at the page again, then ask again"
+                f"{word!s:.40} came more than {self._policy.old:g} s after what the page had shown, so it "
+                "was not passed on: look at the page again, then ask again"
             )
         if word in REQUESTS:
             ticket = given(console, message, who)
         else:
             turn = asyncio.get_running_loop()
             ticket = await turn.run_in_executor(self._threads, given, console, message, who)
-        until = time.monotonic() + CONFIRM
+        until = time.monotonic() + self._policy.confirm
         while not ticket.done:
             if time.monotonic() > until:
                 then = "; press the emergency stop" if word in REQUESTS else ""
@@ -143,22 +135,18 @@ class LoopCommands:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def is_old(seen: Any, now: float) -> bool:
+def is_old(seen: Any, now: float, old: float) -> bool:
     """Whether what a browser showed when its user acted is too old to act on, by the server's own clock.
 
     A program need not say what it saw.
 
     Examples
     --------
-    >>> is_old(100.0, 101.0), is_old(100.0, 130.0), is_old(None, 130.0)
+    >>> is_old(100.0, 101.0, 5.0), is_old(100.0, 130.0, 5.0), is_old(None, 130.0, 5.0)
     (False, True, False)
     """
     known = isinstance(seen, int | float) and not isinstance(seen, bool)
-    return known and not now - seen < OLD
-
-
-PAUSE, LONGEST = 1.0, 10.0
-"""Seconds between lines at least; while it goes on twice as many each time, up to so many."""
+    return known and not now - seen < old
 
 
 @dataclass
@@ -173,6 +161,8 @@ class Deadlines:
         The counts as they are at first.
     clock
         Seconds that only increase.
+    least, longest
+        Time between lines: while it goes on twice as much each time, up to so much.
 
     Examples
     --------
@@ -185,8 +175,10 @@ class Deadlines:
     missed: int
     late: int
     clock: Callable[[], float] = time.monotonic
+    least: float = 1.0
+    longest: float = 10.0
     _next: float = float("-inf")
-    _pause: float = PAUSE
+    _pause: float = 1.0
 
     def look(self, missed: int, late: int, *, moving: bool) -> str:
         """Return what is to be told, with how many since the last line; nothing where there is nothing.
@@ -205,13 +197,12 @@ class Deadlines:
         words = [f"{n:,} {what}{'s' if n > 1 else ''} {how}" for n, what, how in new if n > 0]
         if not words or now < self._next:
             return ""
-        self._pause = PAUSE if now > self._next + LONGEST else min(2 * self._pause, LONGEST)
+        is_over = now > self._next + self.longest
+        self._pause = self.least if is_over else min(2 * self._pause, self.longest)
         self.missed, self.late, self._next = missed, late, now + self._pause
         return ", ".join(words)
 
 
-SILENT = 1.0
-"""Seconds without a cycle after which a loop does not answer."""
 DIED = (
     "THE LOOP HAS DIED: nothing commands the rig now but its own watchdog; use the emergency stop, and look "
     "at the rig before anything is started again"
@@ -299,7 +290,9 @@ class Attached:
     def status(self) -> dict[str, object]:
         """Return how the loop is doing, as it goes to the browser."""
         s = self.snapshot
-        silent = s.heartbeat if s.heartbeat > SILENT and s.state != "finalized" else 0.0
+        header = self.console.segment.header[0]
+        heard, period = int(header["heartbeat_ns"]), int(header["period_ns"])
+        silent = 0.0 if s.state == "finalized" else silence(heard, period, time.monotonic_ns())
         state = s.state if s.alive or s.state == "finalized" else "dead"
         gauges = self.gauges if self.gauges.get("run") == s.run else {}  # not those of the run before
         words = {

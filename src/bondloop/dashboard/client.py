@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -22,24 +23,16 @@ from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
     from bondloop.dashboard.hub import Hub
+    from bondloop.dashboard.policy import PagePolicy
 
 
-FRAME = 0.02
-"""Seconds between frames at least."""
-LONGEST = 8192
-"""Bytes of a message at most."""
-RATE, BURST = 120.0, 240
-"""Messages a second, and at once: more than frames that are drawn and a key that is held make together."""
-PLOTS, CHANNELS, PIXELS, WINDOW = 40, 32, 4000, 120.0
-"""Most plots, channels of a plot, pixels across, and seconds, that a browser can ask for."""
-PATIENCE = 2.0
-"""Seconds after which a frame is sent though the last was not acknowledged: its tab is in the background."""
-HELLO = 5.0
-"""Seconds in which a browser must say who it is."""
-TROUBLED = 1.0
-"""Seconds until a frame is asked for again that could not be made."""
-HURRIED, REFUSED, MISUSED, FULL = 4008, 4003, 1003, 4013
-"""Codes with which a WebSocket is closed: flooding, not let in, a binary message, no place for it."""
+class Closed(IntEnum):
+    """Codes with which a WebSocket is closed: flooding, not let in, a binary message, no place for it."""
+
+    MISUSED = 1003
+    REFUSED = 4003
+    HURRIED = 4008
+    FULL = 4013
 
 
 class Client:
@@ -54,7 +47,7 @@ class Client:
     """
 
     def __init__(self, socket: WebSocket, hub: Hub) -> None:
-        self.socket, self.hub = socket, hub
+        self.socket, self.hub, self.policy = socket, hub, hub.settings.policy
         self.badge, self.name, self._told_name = "", "", False
         self._plots: list[tuple[Curves, Sent]] = []
         self._era = self._seen = self._timings = -1
@@ -66,9 +59,9 @@ class Client:
 
     async def serve(self) -> None:
         """Talk until it goes."""
-        allowance = Allowance(RATE, BURST)
+        allowance = Allowance(self.policy.rate, self.policy.burst)
         sending = [asyncio.create_task(part()) for part in (self._send, self._draw)]
-        late = asyncio.get_running_loop().call_later(HELLO, self._expect_hello)
+        late = asyncio.get_running_loop().call_later(self.policy.hello, self._expect_hello)
         try:
             while True:
                 message = await self.socket.receive()
@@ -76,10 +69,10 @@ class Client:
                     return
                 text = message.get("text")
                 if text is None:
-                    await self.socket.close(MISUSED, "only text is expected")
+                    await self.socket.close(Closed.MISUSED, "only text is expected")
                     return
                 if not allowance.take():
-                    await self.socket.close(HURRIED, "too many messages")
+                    await self.socket.close(Closed.HURRIED, "too many messages")
                     return
                 await self._hear(text)
         except WebSocketDisconnect:
@@ -102,7 +95,7 @@ class Client:
 
     def _expect_hello(self) -> None:
         if not self.badge:
-            self.dismiss(f"no hello in {HELLO:g} s")
+            self.dismiss(f"no hello in {self.policy.hello:g} s")
 
     def dismiss(self, why: str) -> None:
         """Close the connection.
@@ -117,7 +110,7 @@ class Client:
 
     async def _close(self, why: str) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-            await self.socket.close(FULL, why)
+            await self.socket.close(Closed.FULL, why)
 
     # ------------------------------------------------------------- hearing
 
@@ -134,7 +127,7 @@ class Client:
             elif "rename" in message:
                 self._rename(message["rename"])
             elif "plots" in message:
-                self._plots = [(c, NOTHING) for c in _plots(message["plots"], self._channels())]
+                self._plots = [(c, NOTHING) for c in _plots(message["plots"], self._channels(), self.policy)]
             elif "do" in message:
                 task = asyncio.create_task(self._do(message, number))
                 self._busy.add(task)
@@ -191,10 +184,10 @@ class Client:
     # ------------------------------------------------------------- sending
 
     async def _listening(self) -> None:
-        """Wait until the browser has drawn what it was sent, but no longer than `PATIENCE`."""
+        """Wait until the browser has drawn what it was sent, but not for ever."""
         if not self._drawn.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._drawn.wait(), PATIENCE)
+                await asyncio.wait_for(self._drawn.wait(), self.policy.acknowledge)
 
     async def _send(self) -> None:
         status = ""
@@ -218,7 +211,7 @@ class Client:
                 if hub.timings > self._timings:
                     self._timings = hub.timings
                     await self.socket.send_text(hub.timing)
-            await asyncio.sleep(FRAME)
+            await asyncio.sleep(self.policy.frame)
 
     async def _draw(self) -> None:
         while True:
@@ -229,10 +222,10 @@ class Client:
                 try:
                     pause = await self._send_frame(attached.console.name)
                 except (BondloopError, OSError) as error:  # of the system: no process can be started
-                    pause = TROUBLED
+                    pause = self.policy.troubled
                     if attached.snapshot.alive:
                         self.hub.complain(f"the samples of the loop: {error}")
-            await asyncio.sleep(max(FRAME, pause))
+            await asyncio.sleep(max(self.policy.frame, pause))
 
     async def _send_frame(self, segment: str) -> float:
         """Send what is new of some plots; return for how long there is no other frame then."""
@@ -261,10 +254,10 @@ def _message(text: str) -> dict[str, object]:
     return message
 
 
-def _plots(wanted: object, channels: int) -> list[Curves]:
+def _plots(wanted: object, channels: int, policy: PagePolicy) -> list[Curves]:
     """Return the plots that a browser asks for, each within bounds."""
-    if not isinstance(wanted, list) or len(wanted) > PLOTS:
-        raise InputError(f"plots: expected a list of at most {PLOTS}")
+    if not isinstance(wanted, list) or len(wanted) > policy.plots:
+        raise InputError(f"plots: expected a list of at most {policy.plots}")
     plots = []
     for plot in wanted:
         if not isinstance(plot, dict):
@@ -272,15 +265,21 @@ def _plots(wanted: object, channels: int) -> list[Curves]:
         numbers = plot.get("channels")
         if (
             not isinstance(numbers, list)
-            or len(numbers) > CHANNELS
+            or len(numbers) > policy.channels
             or not all(_is_count(n, channels) for n in numbers)
         ):
-            raise InputError(f"channels: expected at most {CHANNELS} numbers of channels below {channels}")
+            raise InputError(
+                f"channels: expected at most {policy.channels} numbers of channels below {channels}"
+            )
         window, pixels, number = plot.get("window"), plot.get("pixels"), plot.get("plot")
-        if isinstance(window, bool) or not isinstance(window, int | float) or not 0.01 <= window <= WINDOW:
-            raise InputError(f"window: expected 0.01 to {WINDOW:g} seconds")
-        if not _is_count(pixels, PIXELS + 1) or not pixels or not _is_count(number, 65536):
-            raise InputError(f"expected 1 to {PIXELS} pixels, and a number of the plot")
+        if (
+            isinstance(window, bool)
+            or not isinstance(window, int | float)
+            or not 0.01 <= window <= policy.window
+        ):
+            raise InputError(f"window: expected 0.01 to {policy.window:g} seconds")
+        if not _is_count(pixels, policy.pixels + 1) or not pixels or not _is_count(number, 65536):
+            raise InputError(f"expected 1 to {policy.pixels} pixels, and a number of the plot")
         kind = PLANE if plot.get("kind") == "plane" else STRIP
         assert isinstance(number, int)
         assert isinstance(pixels, int)

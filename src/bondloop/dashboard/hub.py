@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from bondloop.dashboard.stop_server import StopProcess
 
 
-LOOK = 0.02
-"""Seconds between looks at the loop's telemetry."""
-STATUS, TIMING, GAUGES, SEARCH = 0.1, 1.0, 0.1, 0.5
-"""Seconds between statuses, histograms, gauges, and searches for a loop."""
-VIEWERS, KEPT, SILENT = 32, 8, 32
-"""Browsers at a time: viewers; of who is the operator or was; and such as have not said hello yet."""
 NO_LOOP = '{"type": "loop"}'
 """Said to browsers while there is no loop."""
 MOVING = ("active",)
@@ -57,9 +51,10 @@ class Hub:
     """
 
     def __init__(self, settings: Settings, stop: StopProcess | None = None) -> None:
-        self.settings, self.stop = settings, stop
-        self.log, self.presence, self.commands = EventLog(), Presence(), LoopCommands()
-        self.telemetry = Telemetry()
+        self.settings, self.stop, self.policy = settings, stop, settings.policy
+        self.log, self.presence = EventLog(), Presence(grace=self.policy.grace)
+        self.commands = LoopCommands(self.policy)
+        self.telemetry = Telemetry(self.policy.samples)
         self.clients: list[Client] = []
         self.attached: Attached | None = None
         self.rehearsal: Rehearsal | None = None
@@ -80,7 +75,7 @@ class Hub:
                     self._turn()
                 except Exception as error:  # noqa: BLE001 - whatever fails once, the page goes on and TRIP is heard
                     self.complain(f"{type(error).__name__}: {error}")
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(self.policy.look)
         finally:
             for part in beside:
                 part.cancel()
@@ -97,8 +92,8 @@ class Hub:
                 except Exception as error:  # noqa: BLE001 - as above: without gauges, curves and commands go on
                     if attached.snapshot.alive:
                         self.complain(f"the samples of the loop: {error}")
-                    await asyncio.sleep(SEARCH)
-            await asyncio.sleep(GAUGES)
+                    await asyncio.sleep(self.policy.search)
+            await asyncio.sleep(self.policy.gauges)
 
     async def _keep_stop(self) -> None:
         """Start the page's stop again where it has ended; in a thread, for a start may take its time."""
@@ -108,7 +103,7 @@ class Hub:
                     self.log.add("server", "the page's stop had ended; it was started again")
             except Exception as error:  # noqa: BLE001 - as above
                 self.complain(f"the page's stop does not start: {error}")
-            await asyncio.sleep(SEARCH)
+            await asyncio.sleep(self.policy.search)
 
     def complain(self, text: str) -> None:
         """Note a trouble of the server's own, once.
@@ -125,7 +120,7 @@ class Hub:
     def _turn(self) -> None:
         if name := self.presence.look():
             self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
-        if self._is_due("search", SEARCH):
+        if self._is_due("search", self.policy.search):
             self._search()
         self._mind_rehearsal()
         if self.attached is not None:
@@ -135,9 +130,9 @@ class Hub:
             if self.presence.operator and not self.presence.waiting:
                 self.attached.console.beat()
             self._mind_absence(self.attached)
-            if self._is_due("timing", TIMING):
+            if self._is_due("timing", self.policy.timing):
                 self.timing, self.timings = json.dumps(self.attached.timing()), self.timings + 1
-        if self._is_due("status", STATUS):
+        if self._is_due("status", self.policy.status):
             self._compose()
 
     def _is_due(self, what: str, every: float) -> bool:
@@ -275,10 +270,10 @@ class Hub:
         """
         kept = badge in self.presence.operators
         others = [c for c in self.clients if c.badge and (c.badge in self.presence.operators) == kept]
-        if len(others) < (KEPT if kept else VIEWERS):
+        if len(others) < (self.policy.operators if kept else self.policy.viewers):
             return ""
         if badge != self.presence.operator:
-            return f"all {VIEWERS} viewers' places are taken: ask somebody to close the page"
+            return f"all {self.policy.viewers} viewers' places are taken: ask somebody to close the page"
         min(others, key=lambda c: c.badge == badge).dismiss("the operator came back and needed this place")
         return ""
 
@@ -291,7 +286,7 @@ class Hub:
             That was accepted.
         """
         silent = [c for c in self.clients if not c.badge]
-        if len(silent) >= SILENT:
+        if len(silent) >= self.policy.silent:
             silent[0].dismiss("too many browsers came and said nothing")
         self.clients.append(client)
 

@@ -25,15 +25,8 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from bondloop.dashboard.policy import PagePolicy
     from bondloop.dashboard.server import Settings, Subject
-
-
-NICE = 10
-"""By how much the loop and the server go before a check."""
-PROCESSOR = 1800
-"""Seconds of the processor that a check may take here."""
-MEMORY = 8 << 30
-"""Address space of a check."""
 
 
 class Preparing:
@@ -46,7 +39,7 @@ class Preparing:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._subject = settings.subject
+        self._subject, self._policy = settings.subject, settings.policy
         self._task: asyncio.Task[dict[str, object]] | None = None
         self._figure = b""
 
@@ -93,7 +86,7 @@ class Preparing:
                 sys.executable, *words, stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
-            _limit(child.pid)
+            _limit(child.pid, self._policy)
             try:
                 said, complained = await child.communicate()
             except asyncio.CancelledError:
@@ -104,23 +97,22 @@ class Preparing:
             except ValueError:
                 lines = complained.decode(errors="replace").strip().splitlines()
                 if child.returncode == -signal.SIGXCPU:
-                    lines = [
-                        f"the check was ended after {PROCESSOR} s of the processor; run `bondloop check`"
-                    ]
+                    most = self._policy.check_processor
+                    lines = [f"the check was ended after {most} s of the processor; run `bondloop check`"]
                 raise InputError(lines[-1] if lines else "the check ended without an answer") from None
             self._figure = figure.read_bytes() if figure.is_file() else b""
         answer.pop("figure", None)
         return {**answer, "has_figure": bool(self._figure), "at": time.time()}
 
 
-def _limit(pid: int) -> None:
+def _limit(pid: int, policy: PagePolicy) -> None:
     """Let a child take no more than a test in the laboratory can spare, where the system can see to that."""
     with contextlib.suppress(ImportError, AttributeError, OSError):  # of another system, or it has ended
         import resource
 
-        os.setpriority(os.PRIO_PROCESS, pid, NICE)
-        resource.prlimit(pid, resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR + 5))
-        resource.prlimit(pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        os.setpriority(os.PRIO_PROCESS, pid, policy.check_nice)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (policy.check_processor, policy.check_processor + 5))
+        resource.prlimit(pid, resource.RLIMIT_AS, (policy.check_memory, policy.check_memory))
 
 
 class Rehearsal:

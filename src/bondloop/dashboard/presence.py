@@ -8,9 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-KEPT = 1000
-"""Events that are kept; older ones are forgotten."""
-
 
 @dataclass(frozen=True)
 class Event:
@@ -43,6 +40,11 @@ class Event:
 class EventLog:
     """The newest events.
 
+    Parameters
+    ----------
+    kept
+        How many; older ones are forgotten.
+
     Examples
     --------
     >>> log = EventLog()
@@ -52,9 +54,9 @@ class EventLog:
     ['ada is the operator']
     """
 
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque(maxlen=KEPT)
-        self._texts: deque[str] = deque(maxlen=KEPT)
+    def __init__(self, kept: int = 1000) -> None:
+        self._events: deque[Event] = deque(maxlen=kept)
+        self._texts: deque[str] = deque(maxlen=kept)
         self.count = 0
 
     def add(
@@ -83,10 +85,6 @@ class EventLog:
         return f'{{"type": "events", "events": [{", ".join(news)}]}}'
 
 
-GRACE = 5.0
-"""Seconds for which the role waits for an operator whose connection broke: a reload, a lost network."""
-
-
 @dataclass
 class Presence:
     """The people at the page.
@@ -98,6 +96,8 @@ class Presence:
     ----------
     clock
         Seconds that only increase.
+    grace
+        Seconds for which the role waits for an operator whose connection broke: a reload, a lost network.
 
     Attributes
     ----------
@@ -118,6 +118,7 @@ class Presence:
     """
 
     clock: Callable[[], float] = time.monotonic
+    grace: float = 5.0
     operator: str = ""
     absent: float | None = None
     operators: deque[str] = field(default_factory=lambda: deque(maxlen=8))
@@ -192,7 +193,7 @@ class Presence:
 
     def look(self) -> str:
         """Release the role of an operator who has been gone too long; return his name then, else nothing."""
-        if self._gone_at is None or self.clock() - self._gone_at < GRACE:
+        if self._gone_at is None or self.clock() - self._gone_at < self.grace:
             return ""
         name = self.operator_name
         self._names.pop(self.operator, None)

@@ -11,14 +11,14 @@ import asyncio
 import heapq
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.dashboard.frames import Block, Curves, History, packed, plain
+from bondloop.dashboard.frames import Bars, Block, Curves, History, packed, pairs_of, plain
+from bondloop.dashboard.policy import SamplesPolicy
 from bondloop.errors import InputError
 from bondloop.readers import Worker
 from bondloop.realtime import STATES, Console, Segment
@@ -32,153 +32,7 @@ if TYPE_CHECKING:
     from bondloop.realtime import ShownChannel
 
 
-OVERFLOWING = 1e9
-"""From here on a channel's bound is no limit that somebody stated: it tells numbers that have overflowed."""
-
-
-@dataclass
-class _Bar:
-    """One quantity that is limited: a channel's magnitude, or that of a difference of two."""
-
-    title: str
-    word: str
-    unit: str
-    channel: int
-    less: int | None
-    bound: float | None = None
-    limit: float | None = None
-    now: float = 0.0
-    most: float = 0.0
-
-
-class Bars:
-    """Stroke, velocity, force, command, tracking and power of every interface against their limits.
-
-    Parameters
-    ----------
-    channels
-        Of the telemetry.
-
-    Examples
-    --------
-    >>> from bondloop.realtime.snapshot import ShownChannel
-    >>> bars = Bars([ShownChannel("f", "N", "measured", "effort", "force", 0)])
-    >>> bars.limit({"force": 10.0})  # the interlock's; a tighter bound of the channel itself counts more
-    >>> bars.take(np.array([[-4.0], [2.0]]))
-    >>> [(bar["title"], bar["now"], bar["most"], bar["limit"]) for bar in bars.describe()]
-    [('force', 4.0, 4.0, 10.0)]
-    """
-
-    def __init__(self, channels: Sequence[ShownChannel]) -> None:
-        self._at = {(c.role, c.kind, c.interface): i for i, c in reversed(list(enumerate(channels)))}
-        self._channels = channels
-        interfaces = sorted({c.interface for c in channels if c.interface is not None})
-        self._bars: list[_Bar] = []
-        self.loops: list[dict[str, int]] = []
-        for i in interfaces:
-            mark = f" {i + 1}" if len(interfaces) > 1 else ""
-            self._add_interface(i, mark)
-
-    def _add_interface(self, i: int, mark: str) -> None:
-        sensed = {
-            kind: self._find(("measured", kind, i), ("actual", kind, i))
-            for kind in ("displacement", "flow", "effort")
-        }
-        for title, word, kind in (
-            ("stroke", "displacement", "displacement"),
-            ("velocity", "velocity", "flow"),
-            ("force", "force", "effort"),
-        ):
-            self._add(title + mark, word, sensed[kind])
-        self._add(f"command{mark}", "command", self._find(("command", "", i), ("command", "displacement", i)))
-        wanted = self._at.get(("desired", "displacement", i))
-        if wanted is not None and sensed["displacement"] is not None:
-            self._add(f"tracking{mark}", "tracking error", wanted, sensed["displacement"])
-        self._add(f"power{mark}", "power", self._at.get(("safety", "power", i)))
-        place, force = sensed["displacement"], sensed["effort"]
-        if place is not None and force is not None:
-            self.loops.append({"interface": i, "displacement": place, "force": force})
-
-    def _find(self, *wanted: tuple[str, str, int]) -> int | None:
-        return next((self._at[w] for w in wanted if w in self._at), None)
-
-    def _add(self, title: str, word: str, channel: int | None, less: int | None = None) -> None:
-        if channel is not None:
-            bound = None if less is not None else self._bound(channel)
-            self._bars.append(_Bar(title, word, self._channels[channel].unit, channel, less, bound))
-
-    def _bound(self, channel: int) -> float | None:
-        """Return the executive's own bound of a quantity: on this channel, or on another that shows it."""
-        c = self._channels[channel]
-        roles = ("measured", "actual") if c.role in ("measured", "actual") else (c.role,)
-        same = [
-            x for x in self._channels if (x.kind, x.interface) == (c.kind, c.interface) and x.role in roles
-        ]
-        bounds = [x.limit for x in same if x.limit is not None and x.limit < OVERFLOWING]
-        return min(bounds, default=None)
-
-    def take(self, rows: NDArray[np.float64], counts: NDArray[np.bool_] | None = None) -> None:
-        """Take in samples of all channels.
-
-        Parameters
-        ----------
-        rows
-            Shape (samples, channels); NaN where nothing is known.
-        counts
-            Which of them are of the run, so that how near they were is kept; all unless given.
-        """
-        if not len(rows):
-            return
-        for bar in self._bars:
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = (
-                    rows[:, bar.channel] if bar.less is None else rows[:, bar.channel] - rows[:, bar.less]
-                )
-            size = np.abs(values)
-            bar.now = float(np.fmax.reduce(size))
-            bar.most = float(np.fmax.reduce(size if counts is None else size[counts], initial=bar.most))
-
-    def limit(self, limits: Mapping[str, float]) -> None:
-        """Say where the limits are, by the name that `bondloop.safety.causes.limit_name` has for them."""
-        for bar in self._bars:
-            known = [x for x in (limits.get(bar.word), bar.bound) if x is not None]
-            bar.limit = min(known, default=None)
-
-    def forget(self) -> None:
-        """Begin anew: another run."""
-        for bar in self._bars:
-            bar.now = bar.most = 0.0
-
-    def describe(self) -> list[dict[str, str | float | None]]:
-        """Return them as they go to the browser: in `now` the largest since the last look, NaN if unknown."""
-        return [
-            {"title": b.title, "unit": b.unit, "now": b.now, "most": b.most, "limit": b.limit}
-            for b in self._bars
-        ]
-
-
-SECONDS = 4.0
-"""Of the motion that an estimate looks back on."""
-SAMPLES = 4000
-"""Most samples for it: more are thinned out first."""
-
-
-def pairs_of(channels: Sequence[ShownChannel]) -> list[dict[str, int]]:
-    """Return desired and actual displacement of every interface, by the numbers of the channels.
-
-    Parameters
-    ----------
-    channels
-        Of the telemetry or of a record.
-    """
-    at = {(c.role, c.kind, c.interface): i for i, c in reversed(list(enumerate(channels)))}
-    pairs = []
-    for interface in sorted({c.interface for c in channels if c.interface is not None}):
-        wanted = at.get(("desired", "displacement", interface))
-        seen = at.get(("actual", "displacement", interface), at.get(("measured", "displacement", interface)))
-        if wanted is not None and seen is not None:
-            pairs.append({"interface": interface, "desired": wanted, "actual": seen})
-    return pairs
+POLICY = SamplesPolicy()
 
 
 class Estimates:
@@ -217,8 +71,8 @@ class Estimates:
         first
             Number of the first sample of the run.
         """
-        begin = max(history.first, first, history.end - round(SECONDS / self._period))
-        stride = max(1, (history.end - begin) // SAMPLES)
+        begin = max(history.first, first, history.end - round(POLICY.estimate_seconds / self._period))
+        stride = max(1, (history.end - begin) // POLICY.estimate_samples)
         found = []
         for pair in self.pairs:
             both = history.read(begin, history.end, (pair["desired"], pair["actual"]))[::stride]
@@ -258,24 +112,15 @@ def following(both: NDArray[np.float64], period: float) -> dict[str, float | Non
     }
 
 
-NICE = 10
-"""By how much the loop and the server go first."""
-MEMORY = 2 << 30
-"""Address space of the process."""
-PROCESSOR = 5
-"""Seconds of the processor that a request may take: each does a small part of what a browser asks for."""
-PATIENCE = 5.0
-"""Seconds by the clock beyond these, after which the process is killed; the next request starts another."""
-STARTING = 120.0
-"""The same for its first request, for which it imports: on a busy machine it is the last in turn."""
 ROOM = "bondloop.dashboard.samples"
 
 
 class Telemetry:
     """Asks the process for gauges and frames, one at a time: gauges first, then the operator's frames."""
 
-    def __init__(self) -> None:
-        self._worker = Worker(NICE, MEMORY)
+    def __init__(self, policy: SamplesPolicy) -> None:
+        self._policy = policy
+        self._worker = Worker(policy.nice, policy.memory)
         self._thread = ThreadPoolExecutor(1, "telemetry")
         self._number = itertools.count()
         self._waiting: list[tuple[int, int, asyncio.Future[Any], str, dict[str, object]]] = []
@@ -343,8 +188,10 @@ class Telemetry:
                     future.set_result((answer, body, time.monotonic() - began))
 
     def _call(self, work: str, words: dict[str, object]) -> tuple[dict[str, Any], bytearray]:
-        patience = STARTING if self._worker.pid is None else PATIENCE
-        return self._worker.call(f"{ROOM}:{work}", words, [ROOM], limit=PROCESSOR, patience=patience)
+        patience = self._policy.starting if self._worker.pid is None else self._policy.patience
+        return self._worker.call(
+            f"{ROOM}:{work}", words, [ROOM], limit=self._policy.processor, patience=patience
+        )
 
     def close(self) -> None:
         """End the process."""
@@ -352,18 +199,9 @@ class Telemetry:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-KEPT_SECONDS = 120.0
-KEPT_BYTES = 1 << 26
-"""How much of the past is held for browsers that come later, at most."""
-MOST = 20_000
-"""Rows that one look takes at most."""
 MOVING = ("active", "retreat")
 """States in which the loop moves the rig."""
 MOVES = [STATES.index(name) for name in MOVING]
-ESTIMATE = 0.5
-"""Seconds between estimates."""
-PIECE_SECONDS, PIECE_BYTES = 0.03, 1 << 20
-"""After so much a frame is sent, though plots remain; they come first in the next."""
 
 
 class Samples:
@@ -378,7 +216,7 @@ class Samples:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.channels, self.period = console.channels, console.period
-        rows = min(KEPT_SECONDS / self.period, KEPT_BYTES / (4 * max(1, len(self.channels))))
+        rows = min(POLICY.kept_seconds / self.period, POLICY.kept_bytes / (4 * max(1, len(self.channels))))
         self.history = History(len(self.channels), max(1000, int(rows)), self.period)
         self.bars = Bars(self.channels)
         self.estimates = Estimates(self.channels, self.period)
@@ -386,13 +224,13 @@ class Samples:
         self._warned = 0
         self._warnings: list[tuple[str, float]] = []
         self._run, self._begun, self._ticked = int(console.segment.header["run"][0]), -1, False
-        self._estimated = -ESTIMATE
+        self._estimated = -POLICY.estimate_every
         fresh = {*console.metadata.get("measured", ()), *console.metadata.get("commands", ())}
         self._stale = np.flatnonzero([c.name not in fresh for c in self.channels])
 
     def look(self) -> None:
         """Take in what the loop has written since the last look."""
-        rows = self.console.rows(most=MOST)
+        rows = self.console.rows(most=POLICY.rows)
         events = self.console.events()  # behind the rows: of rows after a reset the reset is known
         self._mind_run([e.cycle for e in events if e.kind == "reset" and not e.refused])
         if not len(rows):
@@ -445,7 +283,7 @@ class Samples:
         """Return what the page shows of them beside the curves, and the warnings since the last call."""
         now = time.monotonic()
         active = int(self.console.segment.header["state"][0]) == STATES.index("active")
-        if active and now >= self._estimated + ESTIMATE:
+        if active and now >= self._estimated + POLICY.estimate_every:
             self._estimated = now
             self.estimate()
         self.bars.limit(self.limits)
@@ -499,7 +337,7 @@ def frame(
         How far each has been sent.
     """
     history, blocks, reached = _samples(segment, era).history, list[Block](), list[tuple[int, int]]()
-    until, left = time.monotonic() + PIECE_SECONDS, PIECE_BYTES
+    until, left = time.monotonic() + POLICY.frame_seconds, POLICY.frame_bytes
     for (plot, kind, channels, window, pixels), before in zip(plots, sent, strict=True):
         if reached and (left <= 0 or time.monotonic() > until):
             break

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bondloop.dashboard.access import listening
+from bondloop.dashboard.policy import PagePolicy
 from bondloop.engine.data import number
 from bondloop.errors import InputError
 
@@ -118,6 +119,8 @@ class Settings:
         A run file to show at once.
     absence
         What happens when no operator is there.
+    policy
+        What the server allows, and how long it waits.
 
     Examples
     --------
@@ -136,6 +139,7 @@ class Settings:
     runs: Path = Path("out")
     run: Path | None = None
     absence: Absence = Absence()
+    policy: PagePolicy = field(default_factory=PagePolicy)
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
@@ -209,13 +213,12 @@ def server_of(settings: Settings, port: int, stop: StopProcess | None = None) ->
     import uvicorn
 
     from bondloop.dashboard.app import Socket, application, connections
-    from bondloop.dashboard.client import LONGEST
 
     config = uvicorn.Config(
         application(settings, port, stop),
-        http=connections(_context(settings)),
+        http=connections(_context(settings), settings.policy),
         ws=Socket,
-        ws_max_size=LONGEST,
+        ws_max_size=settings.policy.message,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
         ws_per_message_deflate=False,  # frames are noise, and loopback is not slow

@@ -27,6 +27,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 from bondloop.dashboard.access import Access, listening, shown_name
+from bondloop.dashboard.policy import StopPolicy
 from bondloop.errors import InputError
 from bondloop.realtime import REQUESTS, Request, Requests, living_loops
 
@@ -34,22 +35,7 @@ if TYPE_CHECKING:
     from bondloop.dashboard.server import Settings
 
 
-LONGEST_HEAD, LONGEST_BODY = 8192, 1024
-"""Bytes of a request's head and body at most."""
-CONNECTIONS = 1000
-"""Requests that may be incomplete at a time; one more, and the oldest of them is dropped."""
-FILES = 4096
-"""Open files that the process asks for."""
-ARRIVAL = 2.0
-"""Seconds within which a request must have come."""
-CONFIRM = 2.0
-"""Seconds that a loop has to confirm."""
-LOOK = 0.002
-"""Seconds between looks at the loops that have not confirmed yet."""
-ORPHANED = 1.0
-"""Seconds between looks for a loop, once the page's server has gone."""
-READY = 20.0
-"""Seconds that the process may take to listen."""
+POLICY = StopPolicy()
 
 
 @dataclass(frozen=True)
@@ -99,14 +85,14 @@ class StopServer:
         """
         mark = object()
         self._arriving[mark] = writer
-        if len(self._arriving) > CONNECTIONS:  # those that hold a place without a word make room
+        if len(self._arriving) > POLICY.connections:  # those that hold a place without a word make room
             self._arriving.pop(next(iter(self._arriving))).transport.abort()
         try:
             with contextlib.suppress(OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
-                async with asyncio.timeout(ARRIVAL):
+                async with asyncio.timeout(POLICY.arrival):
                     method, path, headers = _parsed(await reader.readuntil(b"\r\n\r\n"))
                     length = int(headers.get("content-length", "0"))
-                    body = await reader.readexactly(length) if 0 < length <= LONGEST_BODY else b""
+                    body = await reader.readexactly(length) if 0 < length <= POLICY.body else b""
                 self._arriving.pop(mark, None)
                 answer = await self._answer(method, path, headers, body if length == len(body) else None)
                 writer.write(answer.written())
@@ -153,9 +139,9 @@ class StopServer:
             str(said.get(word, "")) if isinstance(said, dict) else "" for word in ("loop", "name", "badge")
         )
         given = Requests(self._loops(loop), kind, shown_name(name, badge))
-        until = asyncio.get_running_loop().time() + CONFIRM
+        until = asyncio.get_running_loop().time() + POLICY.confirm
         while not given.look() and asyncio.get_running_loop().time() < until:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLICY.look)
         return {"request": kind, "loops": [vars(r) for r in given.close()]}
 
 
@@ -221,7 +207,7 @@ class StopProcess:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(self._given).encode() + b"\n")
         self._process.stdin.flush()
-        there = select.select([self._process.stdout], [], [], READY)[0]
+        there = select.select([self._process.stdout], [], [], POLICY.ready)[0]
         line = self._process.stdout.readline().split() if there else []
         self._process.stdout.close()
         if len(line) != 2:
@@ -260,9 +246,9 @@ async def _main() -> None:
     stop = StopServer(
         Access(given["host"], 0, given["token"], tls is not None, given["page_port"]), given["only"]
     )
-    about: dict[str, Any] = {"ssl": tls, "limit": LONGEST_HEAD, "backlog": 256}
+    about: dict[str, Any] = {"ssl": tls, "limit": POLICY.head, "backlog": 256}
     if tls is not None:
-        about["ssl_handshake_timeout"] = about["ssl_shutdown_timeout"] = ARRIVAL
+        about["ssl_handshake_timeout"] = about["ssl_shutdown_timeout"] = POLICY.arrival
     with contextlib.ExitStack() as ending:
         listener = _listening(given, ending)
         port = listener.getsockname()[1]
@@ -272,7 +258,7 @@ async def _main() -> None:
         sys.stdout.flush()
         await _orphaned()
         while stop._loops(""):
-            await asyncio.sleep(ORPHANED)
+            await asyncio.sleep(POLICY.orphaned)
 
 
 async def _orphaned() -> None:
@@ -287,7 +273,8 @@ async def _orphaned() -> None:
 def _run() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(
-        resource.RLIMIT_NOFILE, (FILES if most == resource.RLIM_INFINITY else min(FILES, most), most)
+        resource.RLIMIT_NOFILE,
+        (POLICY.files if most == resource.RLIM_INFINITY else min(POLICY.files, most), most),
     )
     with contextlib.suppress(OSError):
         os.nice(-5)  # where that is allowed

@@ -48,4 +48,5 @@ from bondloop.realtime.summary import measured_line as measured_line
 from bondloop.realtime.summary import summary_lines as summary_lines
 from bondloop.realtime.summary import watch_measured as watch_measured
 from bondloop.realtime.supervision import interrupts as interrupts
+from bondloop.realtime.supervision import silence as silence
 from bondloop.realtime.supervision import silence_words as silence_words

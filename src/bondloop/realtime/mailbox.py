@@ -2,7 +2,7 @@
 
 The mailbox is a small ring in the telemetry segment that only the loop empties, a bounded number of commands
 per tick. Writers take turns: threads that share a mailbox by a lock, mailboxes, of one process too, by a
-record lock on the segment; neither is waited for longer than `PATIENCE`. What brings the rig to rest is
+record lock on the segment; neither is waited for longer than a second. What brings the rig to rest is
 no command of the ring: see `bondloop.realtime.stop_requests`.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.engine.data import Range
 from bondloop.errors import InputError, unknown_name
-from bondloop.realtime.protocol import BATCH, MAIL, MAIL_KEY, MAILS
+from bondloop.realtime.protocol import BATCH, EVENT_KINDS, MAIL, MAIL_KEY, MAILS
 from bondloop.realtime.segment import Segment, fence
 from bondloop.realtime.stop_requests import Request, counts, name_bytes, request
 
@@ -34,10 +34,7 @@ except ImportError:  # as in segment.py
     fcntl = None  # type: ignore[assignment]
 
 
-PATIENCE = 1.0
-"""Seconds to wait for other writers, and for room."""
-
-_START, _SET, _RESET, _ARM = 1, 3, 5, 7
+_KINDS = {word: number for number, word in EVENT_KINDS.items()}
 
 
 class Mailbox:
@@ -47,12 +44,14 @@ class Mailbox:
     ----------
     segment
         The loop's telemetry segment, attached as writable.
+    patience
+        Seconds to wait for other writers, and for room.
     """
 
     __repr__ = brief
 
-    def __init__(self, segment: Segment) -> None:
-        self.segment = segment
+    def __init__(self, segment: Segment, patience: float = 1.0) -> None:
+        self.segment, self._patience = segment, patience
         self._lock = threading.Lock()
         self._parameters = {name: i for i, name in enumerate(segment.metadata["parameters"])}
 
@@ -74,7 +73,7 @@ class Mailbox:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        return self._send(_ARM, who=who)
+        return self._send(_KINDS["arm"], who=who)
 
     def start(self, who: str = "") -> int:
         """Make the loop active.
@@ -84,7 +83,7 @@ class Mailbox:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        return self._send(_START, who=who)
+        return self._send(_KINDS["start"], who=who)
 
     def stop(self, who: str = "") -> int:
         """End the test: the command goes to its safe value, then the loop ends. It waits for nobody.
@@ -130,7 +129,7 @@ class Mailbox:
             within = Range(**self.segment.metadata.get("ranges", {}).get(parameter, {}))
             about = self.segment.metadata["about_parameters"][index]
             allowed = within & Range(least=about.get("least"), most=about.get("most"))
-            mails.append((_SET, index, allowed.check(value, parameter)))
+            mails.append((_KINDS["set"], index, allowed.check(value, parameter)))
         return self._send_all(mails, who)
 
     def trip(self, cause: int = 9, who: str = "") -> int:
@@ -173,7 +172,7 @@ class Mailbox:
         who
             For the log; at most 32 bytes of it are kept.
         """
-        return self._send(_RESET, who=who)
+        return self._send(_KINDS["reset"], who=who)
 
     def taken(self, number: int) -> bool:
         """Whether the loop has handled the command of this number."""
@@ -185,7 +184,7 @@ class Mailbox:
 
     def _send_all(self, mails: Sequence[tuple[int, int, float]], who: str = "") -> int:
         """Put what belongs together into the mailbox; the loop sees all of it or nothing."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self._patience
         with self._turn(until):
             return self._put(mails, who, until)
 
@@ -254,10 +253,6 @@ class Mailbox:
         self.close()
 
 
-_LOOK = 0.002
-"""Seconds between looks while waiting."""
-
-
 class Ticket:
     """What became of a command.
 
@@ -317,5 +312,5 @@ class Ticket:
         while not self.done:
             if time.monotonic() > until:
                 raise InputError(f"the loop has not answered to {self.words} within {timeout:g} s")
-            time.sleep(_LOOK)
+            time.sleep(0.002)
         return not self.refused

@@ -67,14 +67,6 @@ def with_key(key: str) -> dict[str, str]:
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
-LONGEST_WAY = 3600.0
-"""Seconds of the way to the first command, or to the safe one: a stop that takes longer is none."""
-LARGEST = 2e9
-"""Of any other option, in ticks or seconds: the executive counts in nanoseconds, in 64 bits."""
-HIGHEST = 99
-"""Of the priorities of SCHED_FIFO."""
-
-
 @dataclass(frozen=True)
 class LoopOptions:
     """How a loop runs.
@@ -192,7 +184,7 @@ class LoopOptions:
         )
         values = {name: number(value, f"parameter '{name}'") for name, value in self.parameters.items()}
         object.__setattr__(self, "parameters", values)
-        _refuse_bounds({name[2:]: value for name, value in self._numbers().items()} | {"cpu": self.cpu or 0})
+        _refuse_bounds(self._numbers() | {"cpu": self.cpu or 0})
         if self.stale < 1:
             raise InputError(f"stale must be 1 tick or more: there is no value for never; found {self.stale}")
         if not self.retreat > 0:
@@ -201,36 +193,20 @@ class LoopOptions:
             raise InputError("gap must be positive: a loop that stood still does not go on; found 0 s")
 
     def _numbers(self) -> dict[str, float]:
-        return {
-            "--steps": self.steps,
-            "--priority": self.priority,
-            "--cpu": -1 if self.cpu is None else self.cpu,
-            "--spin": self.spin,
-            "--phase": self.phase,
-            "--overrun-limit": self.overrun_limit,
-            "--catch-up": self.catch_up,
-            "--gap": self.gap,
-            "--stale": self.stale,
-            "--frozen": self.frozen,
-            "--supervisor": self.supervisor,
-            "--operator-loss": self.operator_loss,
-            "--retreat": self.retreat,
-            "--approach": self.approach,
-            "--timeout": self.timeout,
-            "--poll": self.poll,
-            "--slots": self.slots,
-            "--bare": self.bare,
-        }
+        names = (
+            *("steps", "priority", "cpu", "spin", "phase", "overrun_limit", "catch_up", "gap", "stale"),
+            *("frozen", "supervisor", "operator_loss", "retreat", "approach", "timeout", "poll"),
+            *("slots", "bare"),
+        )
+        return {name: getattr(self, name) for name in names} | {"cpu": -1 if self.cpu is None else self.cpu}
 
     def arguments(self) -> list[str]:
         """Return the arguments of the executable."""
         words = ["--link", self.link, "--overrun", self.overrun]
-        words += [text for name, value in self._numbers().items() for text in (name, repr(value))]
-        switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
-        switches.update(machine=self.machine, inactive=self.inactive, arm=self.arm)
-        words += [f"--{name}" for name, is_on in switches.items() if is_on]
+        words += [text for name, value in self._numbers().items() for text in (_argument(name), repr(value))]
+        switches = ("lock_step", "start", "hold", "hot", "machine", "inactive", "arm", "awake")
+        words += [_argument(name) for name in switches if getattr(self, name)]
         words += [] if self.lock_memory else ["--no-lock"]
-        words += ["--awake"] if self.awake else []
         for name, value in self.parameters.items():
             words += ["--set", f"{name}={value!r}"]
         return words
@@ -278,6 +254,10 @@ class RigOptions:
         return words + (["--fault", self.fault] if self.fault else [])
 
 
+def _argument(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _set_counts(options: LoopOptions | RigOptions, *names: str) -> None:
     """Replace whole numbers by Python's; refuse what is none."""
     for name in names:
@@ -292,9 +272,11 @@ def _set_counts(options: LoopOptions | RigOptions, *names: str) -> None:
 
 def _refuse_bounds(numbers: dict[str, float]) -> None:
     """Refuse what is negative, or beyond what the executable can count."""
+    hour, counted = 3600.0, 2e9  # a stop that takes longer is none; the executive counts ns in 64 bits
+    bounds = {"retreat": hour, "approach": hour, "priority": 99}  # of SCHED_FIFO
     for name, value in numbers.items():
         if value < 0:
             raise InputError(f"{name} must be finite and not negative; found {value}")
-        most = {"retreat": LONGEST_WAY, "approach": LONGEST_WAY, "priority": HIGHEST}.get(name, LARGEST)
+        most = bounds.get(name, counted)
         if value > most:
             raise InputError(f"{name} must be at most {most:g}; found {value:g}")

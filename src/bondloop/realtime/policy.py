@@ -72,6 +72,41 @@ class PreflightPolicy:
 
 
 @dataclass(frozen=True)
+class RecorderPolicy:
+    """How a recorder writes, and how its supervisor watches it.
+
+    Parameters
+    ----------
+    interval, idle
+        Time between writes: what is lost at most, twice over, when everything is killed; and between looks
+        while the loop is not active yet, or about to end.
+    rows
+        Most rows written at once.
+    reserve
+        Bytes left free on the disk: the file's own end must still fit.
+    lag
+        Share of the ring that waits for the recorder from which on that is told; it looks four times a ring.
+    successors
+        Recorders that are started after the first, at most.
+    patience
+        Time that a recorder may take to begin, and to end, in s; it is killed then.
+
+    Examples
+    --------
+    >>> RecorderPolicy().successors
+    5
+    """
+
+    interval: float = 0.25
+    idle: float = 0.02
+    rows: int = 4000
+    reserve: int = 4 << 20
+    lag: float = 0.5
+    successors: int = 5
+    patience: float = 20.0
+
+
+@dataclass(frozen=True)
 class SessionPolicy:
     """How a session watches its loop, and what it demands before anything moves.
 
@@ -90,8 +125,10 @@ class SessionPolicy:
         Seconds of samples for which there must be room on the disk; where a machine runs until it is stopped.
     words_every
         Time from one look at the disk to the next while nothing moves, in s.
-    machine, preflight
-        What is added for a machine, and when its rig is at rest.
+    verdict
+        Letters of the check's verdict that the pre-flight list keeps.
+    machine, preflight, recorder
+        What is added for a machine, when its rig is at rest, and how a recorder writes.
 
     Examples
     --------
@@ -109,3 +146,5 @@ class SessionPolicy:
     words_every: Parameter = Parameter(5.0, least=0, unit="s")
     machine: MachinePolicy = MachinePolicy()
     preflight: PreflightPolicy = PreflightPolicy()
+    recorder: RecorderPolicy = RecorderPolicy()
+    verdict: int = 2000

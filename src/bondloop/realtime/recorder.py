@@ -20,12 +20,14 @@ import signal
 import sys
 import threading
 from dataclasses import replace
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.realtime.policy import RecorderPolicy
 from bondloop.realtime.ring import EventLog, Ring, Status
 from bondloop.realtime.segment import is_alive, read_words
 from bondloop.realtime.stop_requests import STATES
@@ -54,16 +56,13 @@ NOTHING_YET = "no tick was recorded: the loop has not begun, or the recorder was
 AT_WORK = "the recorder is still at work, or was killed before the run ended"
 """What the file says while it is written, and for ever if that is interrupted."""
 
-INTERVAL = 0.25
-"""Seconds between writes: what is lost at most, twice over, when everything is killed."""
-BLOCK = 4000
-"""Most rows written at once."""
-RESERVE = 4 << 20
-"""Bytes left free on the disk: the file's own end must still fit."""
-IDLE = 0.02
-"""Seconds between looks while the loop is not active yet, or about to end."""
 
-EXIT_DONE, EXIT_REFUSED, EXIT_DISK = 0, 1, 4
+class Exit(IntEnum):
+    """How a recorder's process ends."""
+
+    DONE = 0
+    REFUSED = 1
+    DISK = 4
 
 
 class DiskFullError(BondloopError):
@@ -83,12 +82,20 @@ class Recorder:
         ``description`` and ``attributes`` for the record, and ``steps``: how many ticks are wanted.
     tells
         Whether to say on standard output, after every write, how far it has come; see `News`.
+    policy
+        How it writes; as the package has it, unless given.
     """
 
     def __init__(
-        self, ring: Ring, path: Path, about: Mapping[str, Any] | None = None, *, tells: bool = False
+        self,
+        ring: Ring,
+        path: Path,
+        about: Mapping[str, Any] | None = None,
+        *,
+        tells: bool = False,
+        policy: RecorderPolicy | None = None,
     ) -> None:
-        about = about or {}
+        about, self._policy = about or {}, policy or RecorderPolicy()
         self.tells = tells
         self.ring = ring
         self.period = float(ring.metadata.get("period", ring.period))
@@ -146,7 +153,7 @@ class Recorder:
         count = 0
         there = self.ring.written  # what comes meanwhile waits: a few rows cost as much as a thousand
         while self.ring.cursor < there:
-            block = self.ring.read(BLOCK)
+            block = self.ring.read(self._policy.rows)
             if len(block):
                 self._need_room(len(block))
                 self._write(block)
@@ -180,7 +187,7 @@ class Recorder:
     def _need_room(self, rows: int) -> None:
         # A disk that fills up in the middle of a write leaves HDF5 unable to close the file; so ask first.
         free = shutil.disk_usage(self.path.parent).free
-        if free < RESERVE + 2 * rows * self._row_bytes:
+        if free < self._policy.reserve + 2 * rows * self._row_bytes:
             raise DiskFullError(f"the disk is full: {free:,} bytes left in {self.path.parent}")
 
     def _write(self, block: NDArray[np.void]) -> None:
@@ -315,23 +322,23 @@ class Recorder:
 
     def run(self, stop: threading.Event) -> int:
         """Record until the loop ends or somebody asks to stop; return the exit code."""
-        interval = min(INTERVAL, 0.25 * self.ring.slots * self.period)
-        code = EXIT_DONE
+        interval = min(self._policy.interval, 0.25 * self.ring.slots * self.period)
+        code = Exit.DONE
         try:
             while True:
                 over = self.over or stop.is_set()  # asked before reading, so that nothing comes after it
                 came = self.catch_up()
                 if over and not came:
                     break
-                stop.wait(IDLE if over or not came else interval)
+                stop.wait(self._policy.idle if over or not came else interval)
         except DiskFullError as error:
             self.file.commit()
             self._tell(error)
-            code = EXIT_DISK
+            code = Exit.DISK
         except (OSError, RuntimeError) as error:
             self._tell(error)
             self.file.abandon()
-            return EXIT_DISK
+            return Exit.DISK
         self.finish()
         return code
 
@@ -394,7 +401,7 @@ def main(words: list[str] | None = None) -> int:
             return recorder.run(stop)
     except BondloopError as error:
         sys.stderr.write(f"recorder: {error}\n")
-        return EXIT_REFUSED
+        return Exit.REFUSED
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
+from bondloop.realtime.policy import RecorderPolicy
 from bondloop.results.records import Record, read_cycles, read_run
 
 if TYPE_CHECKING:
@@ -47,10 +48,6 @@ def expect_room(folder: Path, size: int) -> None:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise InputError(f"nothing can be recorded in {folder}, so nothing was started: {why}") from None
-
-
-LAGS = 0.5
-"""Share of the ring that waits for the recorder from which on that is told; it looks four times a ring."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class News:
         """Wait until there is no more."""
         self._thread.join()
 
-    def health(self, written: int, slots: int, *, paced: bool) -> Health:
+    def health(self, written: int, slots: int, *, paced: bool, lag: float = 0.5) -> Health:
         """Return how a recorder that is alive is doing.
 
         Parameters
@@ -151,6 +148,8 @@ class News:
             How many of them the ring holds.
         paced
             Whether the loop follows a clock; without one it may be far ahead.
+        lag
+            Share of the ring that waits from which on that is told.
 
         Examples
         --------
@@ -167,15 +166,9 @@ class News:
             self.at = written
         waiting = written - self.at
         lost = self.lost + max(0, waiting - slots)
-        words = [f"the recorder lags by {waiting:,} ticks"] if paced and waiting > LAGS * slots else []
+        words = [f"the recorder lags by {waiting:,} ticks"] if paced and waiting > lag * slots else []
         words += [f"{lost:,} are lost" if words else f"{lost:,} ticks are not in the record"] if lost else []
         return Health("; ".join(words), lost)
-
-
-SUCCESSORS = 5
-"""Recorders that are started after the first, at most."""
-PATIENCE = 20.0
-"""Seconds that a recorder may take to begin, and to end; it is killed then."""
 
 
 class Recorders:
@@ -192,7 +185,15 @@ class Recorders:
         What went wrong, in words.
     """
 
-    def __init__(self, segment: str, path: Path, about: Mapping[str, object], cpu: int | None) -> None:
+    def __init__(
+        self,
+        segment: str,
+        path: Path,
+        about: Mapping[str, object],
+        cpu: int | None,
+        policy: RecorderPolicy | None = None,
+    ) -> None:
+        self._policy = policy or RecorderPolicy()
         self.paths: list[Path] = []
         self.troubles: list[str] = []
         self._about = json.dumps(about)
@@ -255,7 +256,7 @@ class Recorders:
         if before is not None:
             self._buried(before)
         # One that neither reads nor says anything is killed, which ends what is waited for here.
-        timer = threading.Timer(PATIENCE, process.kill)
+        timer = threading.Timer(self._policy.patience, process.kill)
         timer.daemon = True
         timer.start()
         assert process.stdin is not None
@@ -274,7 +275,7 @@ class Recorders:
             why = process.stderr.read().strip().splitlines()
         finally:
             timer.cancel()
-        self._refused = why[-1] if why else f"the recorder was not ready within {PATIENCE:g} s"
+        self._refused = why[-1] if why else f"the recorder was not ready within {self._policy.patience:g} s"
 
     def look_after(self) -> None:
         """Start another recorder if this one was killed; what the ring still has is not lost then.
@@ -284,7 +285,7 @@ class Recorders:
         if self._starting.is_alive() or self._process is None:
             return
         code = self._process.poll()
-        if code is None or code >= 0 or len(self.troubles) >= SUCCESSORS:
+        if code is None or code >= 0 or len(self.troubles) >= self._policy.successors:
             self._note_end(code)
             return
         self.troubles.append(f"recorder {len(self.troubles) + 1} died of signal {-code}")
@@ -297,7 +298,11 @@ class Recorders:
             return
         self._told = process
         said = process.stderr.read().strip().splitlines() if process.stderr is not None else []
-        word = f"ended with {code}" if code > 0 else f"died of signal {-code}, after {SUCCESSORS} others"
+        word = (
+            f"ended with {code}"
+            if code > 0
+            else f"died of signal {-code}, after {self._policy.successors} others"
+        )
         self.troubles.append(self._refused or (said[-1] if said else f"the recorder {word}"))
 
     def health(self, written: int, slots: int, *, paced: bool, active: bool) -> Health:
@@ -310,7 +315,7 @@ class Recorders:
         active
             Whether the loop goes on: a recorder ends by itself after it has.
         """
-        news = self._news.health(written, slots, paced=paced)
+        news = self._news.health(written, slots, paced=paced, lag=self._policy.lag)
         if self._starting.is_alive():
             last = self.troubles[-1] if self.troubles else "there is no recorder yet"
             lost = f"; {news.lost:,} ticks are lost" if news.lost else ""
@@ -330,9 +335,11 @@ class Recorders:
             if self._process.poll() is None:
                 self._process.terminate()
             try:
-                code = self._process.wait(PATIENCE)
+                code = self._process.wait(self._policy.patience)
             except subprocess.TimeoutExpired:
-                self.troubles.append(f"the recorder did not end within {PATIENCE:g} s and was killed")
+                self.troubles.append(
+                    f"the recorder did not end within {self._policy.patience:g} s and was killed"
+                )
                 break
             before = self._starting
             if not self._refused:  # else what the ring has is left: the last one did not get ready either

@@ -40,7 +40,6 @@ from bondloop.realtime.programs.build import (
     signal_table,
 )
 from bondloop.realtime.programs.interface import measured_names
-from bondloop.realtime.recorder import RESERVE
 from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_run, merged_files
 from bondloop.realtime.segment import need_linux, write_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
@@ -57,10 +56,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.channels.channel import Channels
     from bondloop.realtime.recorder_supervisor import Health
     from bondloop.realtime.ring import Status
-
-
-VERDICT = 2000
-"""Letters of the check's verdict that are kept."""
 
 
 def run_realtime(  # noqa: PLR0913 - each is one decision
@@ -180,9 +175,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     policy = policy or SessionPolicy()
     _refuse_without_rig(test)
     need_linux()  # before a check that may take long
-    wanted = test.rate if rate is None else number(rate, "rate", "Hz")
-    if wanted != test.rate:
-        test = test.replaced(rate=wanted)
+    test = _at_rate(test, rate)
     seconds = None if seconds is None else run_length(seconds)
     length = test.length if seconds is None else seconds  # of what can be known beforehand
     steps = steps_of(length, test.period)
@@ -209,21 +202,40 @@ def prepare(  # noqa: PLR0913 - each is one decision
         machine=not emulated or inactive,
         inactive=inactive,
     )
-    own, needed = drivers_for(scheme, [Path(d) for d in drivers], libraries)
-    if scheme == "fmu":
-        own = [*own, fmu_driver(test, link)]
     if channels is not None and not inactive:
         refuse_misfits(channels, test)
-    wired = channels if scheme not in LINKS else None  # those links carry SI units, and know no channels
-    loop = loop_program(
-        test, loopback=scheme == "loopback", drivers=own, libraries=needed, channels=wired,
-        includes=[Path(i) for i in includes],
-    )  # fmt: skip
+    loop = _loop(test, link, drivers, libraries, channels, includes)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
     return Prepared(
         test, seconds, given.steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
         emulated=emulated, inactive=inactive, channels=channels,
         policy=policy,
+    )  # fmt: skip
+
+
+def _at_rate(test: HybridTest, rate: float | str | None) -> HybridTest:
+    """Return a test at another rate, where one is given."""
+    wanted = test.rate if rate is None else number(rate, "rate", "Hz")
+    return test if wanted == test.rate else test.replaced(rate=wanted)
+
+
+def _loop(
+    test: HybridTest,
+    link: str,
+    drivers: Sequence[str | Path],
+    libraries: Sequence[str],
+    channels: Channels | None,
+    includes: Sequence[str | Path],
+) -> Path:
+    """Build the loop of a test, with what its link needs."""
+    scheme = link.partition("://")[0]
+    own, needed = drivers_for(scheme, [Path(d) for d in drivers], libraries)
+    if scheme == "fmu":
+        own = [*own, fmu_driver(test, link)]
+    wired = channels if scheme not in LINKS else None  # those links carry SI units, and know no channels
+    return loop_program(
+        test, loopback=scheme == "loopback", drivers=own, libraries=needed, channels=wired,
+        includes=[Path(i) for i in includes],
     )  # fmt: skip
 
 
@@ -355,7 +367,8 @@ class Prepared:
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
             expect_room(
                 path.parent,
-                round(_row_bytes(self.test) * self.policy.disk_room * self.test.rate) + RESERVE,
+                round(_row_bytes(self.test) * self.policy.disk_room * self.test.rate)
+                + self.policy.recorder.reserve,
             )
             loop = self.start(stack)
             words = _SessionWords(self, loop, path)
@@ -379,7 +392,13 @@ class Prepared:
     def _recorded(self, loop: LoopProcess, path: Path, operator: str) -> Recorders:
         """Start a recorder; where the loop has ended meanwhile, it is that which is told."""
         try:
-            return Recorders(loop.name, path, self._about(loop.options.link, operator), self.options.cpu)
+            return Recorders(
+                loop.name,
+                path,
+                self._about(loop.options.link, operator),
+                self.options.cpu,
+                self.policy.recorder,
+            )
         except BondloopError as error:
             if loop.running:
                 raise
@@ -608,11 +627,13 @@ class _SessionWords:
     def __init__(self, made: Prepared, loop: LoopProcess, path: Path) -> None:
         self._loop, self._path, self._due = loop, path, 0.0
         self._every = made.policy.words_every
-        self._words: dict[str, object] = {"check": {"passed": made.passed, "verdict": made.verdict[:VERDICT]}}
+        self._words: dict[str, object] = {
+            "check": {"passed": made.passed, "verdict": made.verdict[: made.policy.verdict]}
+        }
         if made.channels is not None and made.channels.preflight:
             self._words["items"] = list(made.channels.preflight)
         ticks = made.steps or round(made.policy.endless_disk_room * made.test.rate)
-        self._needed = RESERVE + _row_bytes(made.test) * ticks
+        self._needed = made.policy.recorder.reserve + _row_bytes(made.test) * ticks
 
     def look(self) -> None:
         """Write anew what may have changed."""

@@ -6,7 +6,7 @@ import contextlib
 import math
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,10 @@ from bondloop.safety import WARNING, Cause, cause_words, limit_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.realtime.process import LoopProcess
     from bondloop.realtime.ring import Ring, Status
     from bondloop.realtime.session import Prepared
 
-
-LOOK = 0.5
-"""Seconds between looks."""
 
 Measured = Mapping[str, tuple[float, str]]
 """Values with their units, by name."""
@@ -51,17 +49,38 @@ def watch_measured(made: Prepared, show: Callable[[Measured], None], seconds: fl
     patience = max(made.options.stale, round(made.options.timeout / made.test.period))
     patient = replace(made, options=replace(made.options, stale=patience))
     with contextlib.ExitStack() as stack, interrupts() as asked:
-        loop = patient.start(stack)
-        end = time.monotonic() + (float("inf") if seconds is None else seconds)
-        while loop.running and not asked and (left := end - time.monotonic()) > 0:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                loop.wait(min(LOOK, left))
-            found = newest_measured(loop.ring)
-            if found:
-                show(found)
-        loop.stop()
-        loop.wait()
-        return loop.status()
+        return watched(patient.start(stack), show, seconds, asked)
+
+
+def watched(
+    loop: LoopProcess,
+    show: Callable[[Measured], None],
+    seconds: float | None,
+    asked: Sequence[int],
+    look: float = 0.5,
+) -> Status:
+    """Show what an inactive loop measures until it ends, or is asked to; return how it ended.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    show, seconds
+        As for `watch_measured`.
+    asked
+        Not empty once somebody wants an end.
+    look
+        Seconds between looks.
+    """
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
+    while loop.running and not asked and (left := end - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            loop.wait(min(look, left))
+        if found := newest_measured(loop.ring):
+            show(found)
+    loop.stop()
+    loop.wait()
+    return loop.status()
 
 
 def newest_measured(ring: Ring) -> Measured:

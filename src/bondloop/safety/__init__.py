@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "Cause",
-    "Guarded",
-    "Interlock",
-    "Limits",
-    "PowerTrip",
-    "SafetyBlock",
-    "Starting",
-    "Switch",
-    "Watch",
-    "Watched",
-    "cause_words",
-    "safety_from",
-    "start_words",
-]
+__all__ = ["Cause", "Interlock", "Limits", "PowerTrip", "Switch", "cause_words", "start_words"]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

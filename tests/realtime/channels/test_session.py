@@ -16,7 +16,6 @@ from two_halves import until
 from bondloop.errors import InputError
 from bondloop.files import read_channels, read_channels_text
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.realtime.channels import bench as bench_of_channels
 from bondloop.realtime.channels.bench import Bench, Stroke, expect_within, stroke_of
 from bondloop.realtime.channels.sheet import sheet_html, sheet_text
 from bondloop.realtime.channels.wiring import signal_units
@@ -30,7 +29,12 @@ from bondloop.safety.causes import Cause
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """Tests share the machine: whoever is held up is not missed."""
-    monkeypatch.setattr(bench_of_channels, "PATIENCE", 60.0)
+    own = Bench._options
+
+    def patient(bench, url, stroke):
+        return own(replace(bench, patience=60.0), url, stroke)
+
+    monkeypatch.setattr(Bench, "_options", patient)
 
 
 PATIENT = {"stale": 60_000, "timeout": 60.0, "supervisor": 60.0}

@@ -12,7 +12,7 @@ from fault_rules import STATED, channel, ended, nothing_lost
 from two_halves import until
 
 from bondloop.errors import InputError
-from bondloop.realtime.recorder import EXIT_DISK
+from bondloop.realtime.recorder import Exit
 from bondloop.realtime.recorder_supervisor import merged_files
 from bondloop.results import Record, read_cycles
 
@@ -82,7 +82,7 @@ def test_disk_full(bench, tmp_path):
         before = recorded(path)
         size = path.stat().st_size + 1000
         resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (size, size))
-        assert child.wait(60) == EXIT_DISK
+        assert child.wait(60) == Exit.DISK
         assert "file too large; the loop runs on" in child.stderr.read()
     goes_on(loop)
     ring, rows = stopped(loop)

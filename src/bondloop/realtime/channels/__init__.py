@@ -9,15 +9,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = [
-    "Calibration",
-    "Channels",
-    "ControllerFault",
-    "LabChannel",
-    "Packet",
-    "PacketField",
-    "PacketSide",
-    "Zeroing",
-]
+__all__: list[str] = []
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

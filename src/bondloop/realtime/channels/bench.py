@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from bondloop.realtime.channels.sheet import shown_number
 from bondloop.realtime.options import LoopOptions
 from bondloop.realtime.process import LoopProcess
 from bondloop.realtime.programs.build import LINKS, build_loop, drivers_for
-from bondloop.realtime.summary import newest_measured
+from bondloop.realtime.summary import newest_measured, watched
 from bondloop.realtime.supervision import interrupts
 from bondloop.safety import cause_words
 from bondloop.units import si_unit
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.channels.channel import Channels, LabChannel
     from bondloop.realtime.ring import Ring, Status
     from bondloop.realtime.summary import Measured
-
-
-LOOK = 0.2
-"""Seconds between looks."""
-GENTLE = 1.0
-"""Seconds of a way at least, however short it is."""
-PATIENCE = 0.5
-"""Seconds without news of the rig, or of standing still, that end an exercise."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,7 @@ class Stroke:
         return 2 * self.way + self.hold
 
 
-def stroke_of(channel: LabChannel, to: float, hold: float = 1.0) -> Stroke:
+def stroke_of(channel: LabChannel, to: float, hold: float = 1.0, gentle: float = 1.0) -> Stroke:
     """Return the way of an output to a place and back, no faster than it may go.
 
     A raised cosine of length d in T seconds is fastest half-way, at π/2 d/T.
@@ -79,6 +70,8 @@ def stroke_of(channel: LabChannel, to: float, hold: float = 1.0) -> Stroke:
         Where to, in SI units: within its limits.
     hold
         Seconds to stay there.
+    gentle
+        Seconds of a way at least, however short it is.
 
     Examples
     --------
@@ -104,7 +97,7 @@ def stroke_of(channel: LabChannel, to: float, hold: float = 1.0) -> Stroke:
         )
     if not (0 <= hold <= 3600):
         raise InputError(f"expected 0 to 3600 seconds there; found {hold:g}")
-    return Stroke(channel, to, max(GENTLE, 0.5 * math.pi * abs(to - channel.rest) / channel.rate), hold)
+    return Stroke(channel, to, max(gentle, 0.5 * math.pi * abs(to - channel.rest) / channel.rate), hold)
 
 
 @dataclass(frozen=True)
@@ -140,6 +133,12 @@ class Bench:
         As for `bondloop.realtime.run_realtime`.
     timeout
         Seconds to wait for the rig.
+    look
+        Seconds between looks.
+    gentle
+        Seconds of a way at least, however short it is.
+    patience
+        Seconds without news of the rig, or of standing still, that end an exercise.
     """
 
     lab: Channels
@@ -149,6 +148,9 @@ class Bench:
     libraries: Sequence[str] = ()
     includes: Sequence[Path] = ()
     timeout: float = 2.0
+    look: float = 0.2
+    gentle: float = 1.0
+    patience: float = 0.5
 
     @property
     def url(self) -> str:
@@ -174,15 +176,7 @@ class Bench:
             How long.
         """
         with self._started(None) as loop, interrupts() as asked:
-            end = time.monotonic() + (math.inf if seconds is None else seconds)
-            while loop.running and not asked and (left := end - time.monotonic()) > 0:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    loop.wait(min(LOOK, left))
-                if shown := newest_measured(loop.ring):
-                    show(shown)
-            loop.stop()
-            loop.wait()
-            return loop.status()
+            return watched(loop, show, seconds, asked, self.look)
 
     def read(self, name: str, samples: int) -> Reading:
         """Return mean and deviation of a channel; command nothing.
@@ -228,7 +222,7 @@ class Bench:
             loop.mailbox.start()
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    loop.wait(LOOK)
+                    loop.wait(self.look)
                 if not loop.ring.written:
                     continue
                 loop.ring.cursor = max(loop.ring.cursor, loop.ring.written - 1)
@@ -264,16 +258,16 @@ class Bench:
                 url, start=False, machine=True, inactive=True, stale=patience, gap=60.0, timeout=self.timeout
             )
         c = stroke.channel
-        whole = max(GENTLE, 0.5 * math.pi * (c.most - c.least) / c.rate)
+        whole = max(self.gentle, 0.5 * math.pi * (c.most - c.least) / c.rate)
         return LoopOptions(
             url,
             steps=math.ceil(stroke.seconds * self.rate) + 1,
             start=False,
             machine=True,
             approach=min(whole, 3600.0) if c.feedback else 0.0,
-            retreat=min(max(GENTLE, 0.5 * math.pi * abs(stroke.to - c.rest) / c.rate), 3600.0),
-            gap=PATIENCE,
-            stale=max(20, round(PATIENCE * self.rate)),
+            retreat=min(max(self.gentle, 0.5 * math.pi * abs(stroke.to - c.rest) / c.rate), 3600.0),
+            gap=self.patience,
+            stale=max(20, round(self.patience * self.rate)),
             timeout=self.timeout,
         )
 

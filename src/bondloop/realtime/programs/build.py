@@ -7,7 +7,6 @@ options, so that the tick on the clock gives the same numbers to the last bit.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Tick
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels
-    from bondloop.safety import Interlock
 
 
 def loop_program(
@@ -210,19 +208,15 @@ class Programs:
     rig: Path
 
 
-def build_loop(  # noqa: PLR0913 - each says one thing of the loop
+def build_loop(
     tick: Tick,
     *,
     rig: Tick | None = None,
-    safe: Mapping[str, float] | None = None,
-    within: float = math.inf,
-    rate: float = math.inf,
     drivers: Sequence[Path] = (),
     libraries: Sequence[str] = (),
-    about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
     includes: Sequence[Path] = (),
-    interlock: Interlock | None = None,
+    **stated: Any,
 ) -> Path:
     """Build the loop, or take it from the cache; return the executable.
 
@@ -233,29 +227,20 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
         the channels with the role of a command go to the rig.
     rig
         The rig's tick, to link in for ``loopback://``.
-    safe
-        Commands of the safe state by name; 0 for those not named.
-    within
-        How far from where the test begins the rig may stand at the start, in m.
-    rate
-        Largest change of a command a second, on the way to the first one.
     drivers
         C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers beside them
         are found; those of a library, where they are installed.
     libraries
         Libraries that the drivers need, by name: ``"comedi"`` for ``-lcomedi``; or the path of a file.
-    about
-        Kept in the telemetry's metadata.
     channels
         The laboratory's channels, for drivers that read them.
     includes
         Folders of headers that the drivers need and the compiler does not know.
-    interlock
-        What the test states of its interlock: the program tests its tick by it at each start.
+    **stated
+        What the loop must know of the test, as `computer_ends` takes it: ``safe``, ``within``, ``rate``,
+        ``about``, ``interlock``.
     """
-    sources, large = _loop_files(
-        tick, rig, drivers, channels, safe=safe, about=about, within=within, rate=rate, interlock=interlock
-    )
+    sources, large = _loop_files(tick, rig, drivers, channels, **stated)
     return _built(sources, f"{tick.name}-loop", large, libraries, includes)
 
 
@@ -299,28 +284,22 @@ def build_pair(
     )
 
 
-def loop_sources(  # noqa: PLR0913 - as build_loop
+def loop_sources(
     tick: Tick,
     *,
     rig: Tick | None = None,
-    safe: Mapping[str, float] | None = None,
-    within: float = math.inf,
-    rate: float = math.inf,
     drivers: Sequence[Path] = (),
-    about: Mapping[str, object] | None = None,
     channels: Channels | None = None,
-    interlock: Interlock | None = None,
+    **stated: Any,
 ) -> dict[str, str]:
     """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable.
 
     Parameters
     ----------
-    tick, rig, safe, within, rate, drivers, about, channels, interlock
+    tick, rig, drivers, channels, **stated
         As for `build_loop`.
     """
-    return _loop_files(
-        tick, rig, drivers, channels, safe=safe, about=about, within=within, rate=rate, interlock=interlock
-    )[0]
+    return _loop_files(tick, rig, drivers, channels, **stated)[0]
 
 
 def rig_sources(

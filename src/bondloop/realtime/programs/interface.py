@@ -7,7 +7,7 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondloop.engine.codegen import Plan
 from bondloop.engine.ir import Meaning, Role, Tunable, calls, channels_of
@@ -91,11 +91,8 @@ def computer_ends(
     tick: Tick,
     *,
     safe: Mapping[str, float] | None = None,
-    within: float = math.inf,
-    rate: float = math.inf,
     about: Mapping[str, object] | None = None,
-    recorded: int = 0,
-    interlock: Interlock | None = None,
+    **stated: Any,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.
 
@@ -105,16 +102,10 @@ def computer_ends(
         Its inputs are the tabulated signals and then the measured values.
     safe
         Commands of the safe state by name; 0 for those not named.
-    within
-        How far from where the test begins the rig may stand at the start, in m.
-    rate
-        Largest change of a command a second, on the way to the first one.
     about
         Kept in the metadata of the telemetry.
-    recorded
-        How many of the measured values, the last ones, are recorded and no part of the loop.
-    interlock
-        What the test states of its interlock, by which the program tests itself; None where it has none.
+    **stated
+        What else the loop must know: ``within``, ``rate``, ``recorded``, ``interlock`` of `Ends`.
     """
     commands, measured = command_names(tick), measured_names(tick)
     if not commands:
@@ -132,11 +123,8 @@ def computer_ends(
         tuple(channels.index(n) for n in commands),
         tuple(range(tables, len(names))),
         tuple(float((safe or {}).get(n, 0.0)) for n in commands),
-        within,
-        rate,
-        dict(about or {}),
-        recorded,
-        interlock,
+        about=dict(about or {}),
+        **stated,
     )
 
 
