@@ -7,8 +7,7 @@ import pytest
 from bondloop.errors import InputError
 from bondloop.results import Record, subspace, time_histories
 from bondloop.results.figures.histories import gains
-from bondloop.results.figures.overview_figure import overview
-from bondloop.results.figures.run import RunPlots
+from bondloop.results.figures.run import RunPlots, overview
 from bondloop.results.figures.spectra import amplitude_spectrum, error_spectrum
 
 T = np.arange(3000) * 1e-3

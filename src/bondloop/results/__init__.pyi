@@ -9,7 +9,7 @@ from bondloop.results.assess.tracking import delay as delay
 from bondloop.results.assess.tracking import normalised_rms_error as normalised_rms_error
 from bondloop.results.figures.earthquake import ground_motion as ground_motion
 from bondloop.results.figures.histories import time_histories as time_histories
-from bondloop.results.figures.overview_figure import subspace as subspace
+from bondloop.results.figures.run import subspace as subspace
 from bondloop.results.figures.spectra import prediction as prediction
 from bondloop.results.figures.structures import deformed_shape as deformed_shape
 from bondloop.results.figures.structures import mode_shapes as mode_shapes

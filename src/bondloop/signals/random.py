@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -154,14 +154,6 @@ class Gamma(Envelope):
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
-NOISE_STREAM = 0xFFFF0000
-EARTHQUAKE_STREAM = 0xFFFF0001
-"""Philox streams of excitations, far from those of sensors, which count from 0."""
-
-_MOST_WAVES = 1_000_000
-_CHUNK = 4_000_000
-
-
 @dataclass(frozen=True)
 class Noise(Signal):
     """Noise with a flat spectrum between two frequencies: equal cosines of random phases.
@@ -189,6 +181,10 @@ class Noise(Signal):
     0.002
     """
 
+    _stream: ClassVar[int] = 0xFFFF0000
+    """Philox stream of excitations, far from those of sensors, which count from 0."""
+    _most_waves: ClassVar[int] = 1_000_000
+
     rms: Parameter = Parameter(least=0)
     low: Parameter = Parameter(least=0, unit="Hz")
     high: Parameter = Parameter(above=0, unit="Hz")
@@ -202,9 +198,9 @@ class Noise(Signal):
                 f"Noise: no multiple of 1/duration = {1 / self.duration:g} Hz lies between "
                 f"low = {self.low:g} Hz and high = {self.high:g} Hz; widen the band or lengthen the duration"
             )
-        if last - first >= _MOST_WAVES:
+        if last - first >= self._most_waves:
             raise InputError(
-                f"Noise: {last - first + 1} waves, more than {_MOST_WAVES}; narrow the band or shorten "
+                f"Noise: {last - first + 1} waves, more than {self._most_waves}; narrow the band or shorten "
                 "the duration"
             )
 
@@ -228,7 +224,7 @@ class Noise(Signal):
     @property
     def phases(self) -> NDArray[np.float64]:
         """Phases of the cosines, radians."""
-        return 2 * math.pi * uniform_array(self.seed, NOISE_STREAM, np.arange(len(self.frequencies)))
+        return 2 * math.pi * uniform_array(self.seed, self._stream, np.arange(len(self.frequencies)))
 
     def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._derivatives(times, 0)
@@ -242,7 +238,7 @@ class Noise(Signal):
         if on_grid is not None:
             return on_grid.reshape(times.shape)
         result = np.empty_like(flat)
-        size = max(1, _CHUNK // len(omega))
+        size = max(1, 4_000_000 // len(omega))  # cosines at once, 32 MB of them
         for i in range(0, len(flat), size):
             result[i : i + size] = np.cos(np.outer(flat[i : i + size], omega) + phases) @ weights
         return result.reshape(times.shape)
@@ -312,6 +308,9 @@ class Earthquake(Signal):
     Kanai (1957); Tajimi (1960). Clough and Penzien (1993), Dynamics of Structures.
     """
 
+    _stream: ClassVar[int] = 0xFFFF0001
+    """Philox stream, as of `Noise`."""
+
     peak: Parameter = Parameter(above=0, unit="m/s^2")
     duration: Parameter = Parameter(above=0, unit="s")
     step: Parameter = Parameter(0.01, above=0, unit="s")
@@ -379,7 +378,7 @@ class Earthquake(Signal):
         """Return the filtered noise before envelope, correction and scaling; unit white noise in."""
         n = self._length
         lines = n // 2 + 1
-        draws = normal_array(self.seed, EARTHQUAKE_STREAM, np.arange(2 * lines))
+        draws = normal_array(self.seed, self._stream, np.arange(2 * lines))
         # A one-sided spectrum S gives each line a variance of S/(n step), shared by cosine and sine.
         size = np.sqrt(self.spectrum(np.fft.rfftfreq(n, self.step)) / (n * self.step))
         waves = size * (draws[0::2] + 1j * draws[1::2])

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 BASELINES = ("none", "constant", "linear", "high-pass")
 """Ways to correct an acceleration."""
 
-ORDER = 2
-"""Of the Butterworth filter, which runs forwards and backwards: four in all, and no shift of phases."""
-
 
 def integrated(a: NDArray[np.float64], h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Velocity and displacement from rest, exact for an acceleration that is linear between samples.
@@ -41,7 +38,13 @@ def integrated(a: NDArray[np.float64], h: float) -> tuple[NDArray[np.float64], N
 
 
 def corrected(
-    a: NDArray[np.float64], sample_period: float, baseline: str, corner: float
+    a: NDArray[np.float64],
+    sample_period: float,
+    baseline: str,
+    corner: float,
+    *,
+    order: int = 2,
+    most: int = 20_000_000,
 ) -> NDArray[np.float64]:
     """Return an acceleration with its baseline corrected.
 
@@ -59,8 +62,10 @@ def corrected(
         Seconds between samples.
     baseline
         One of `BASELINES`.
-    corner
-        Of the filter, in Hz.
+    corner, order
+        Of the filter: its corner in Hz, and how steep it is.
+    most
+        Samples of a padded record, at most: 55 hours at 100 Hz.
 
     Examples
     --------
@@ -82,30 +87,26 @@ def corrected(
             f"a high-pass filter at {corner:g} Hz: samples every {sample_period:g} s show frequencies below "
             f"{0.5 / sample_period:g} Hz; lower the corner"
         )
-    pad = padding(sample_period, corner)
-    if a.size + 2 * pad > MOST:
+    pad = padding(sample_period, corner, order)
+    if a.size + 2 * pad > most:
         raise InputError(
             f"a high-pass filter at {corner:g} Hz needs {pad * sample_period:g} s of silence before and "
-            f"after the record, {a.size + 2 * pad:,} samples in all; at most {MOST:,} are filtered: "
+            f"after the record, {a.size + 2 * pad:,} samples in all; at most {most:,} are filtered: "
             "raise the corner"
         )
-    sections = signal.butter(ORDER, corner, "highpass", fs=1 / sample_period, output="sos")
+    sections = signal.butter(order, corner, "highpass", fs=1 / sample_period, output="sos")
     # From rest both ways: the zeros at either end are what sosfiltfilt would guess otherwise.
     forwards = signal.sosfilt(sections, np.concatenate([np.zeros(pad), a - a.mean(), np.zeros(pad)]))
     return np.asarray(signal.sosfilt(sections, forwards[::-1])[::-1])
 
 
-MOST = 20_000_000
-"""Samples of a padded record, at most: 55 hours at 100 Hz."""
-
-
-def padding(sample_period: float, corner: float) -> int:
+def padding(sample_period: float, corner: float, order: int = 2) -> int:
     """Return how many samples the high-pass filter adds at either end.
 
     >>> padding(0.01, 0.1)
     3000
     """
-    return int(np.ceil(1.5 * ORDER / (corner * sample_period) * (1 - 1e-12)))
+    return int(np.ceil(1.5 * order / (corner * sample_period) * (1 - 1e-12)))
 
 
 MOTIONS = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2"}

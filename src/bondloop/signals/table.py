@@ -165,7 +165,7 @@ def _refuse_bad(found: Measurements, times: dict[str, Array], values: dict[str, 
     refuse(found.source, faults)
 
 
-_DERIVATIVES = {"hold": 0, "linear": 1, "cubic": 3}
+_INTERPOLATIONS = ("hold", "linear", "cubic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ class Table(Signal):
                 f"Table(times): expected increasing times; entry {i + 1} is {self.times[i + 1]:g} s "
                 f"after {self.times[i]:g} s"
             )
-        for name, allowed in (("interpolation", list(_DERIVATIVES)), ("beyond", ["hold", "zero"])):
+        for name, allowed in (("interpolation", _INTERPOLATIONS), ("beyond", ("hold", "zero"))):
             if getattr(self, name) not in allowed:
                 expected = " or ".join(map(repr, allowed))
                 raise InputError(f"Table({name}): expected {expected}; found {getattr(self, name)!r}")
@@ -285,7 +285,7 @@ class Table(Signal):
     @property
     def smoothness(self) -> float:
         """Of the interpolant between the ends: hold 0, linear 1, cubic 3."""
-        return _DERIVATIVES[self.interpolation]
+        return {"hold": 0, "linear": 1, "cubic": 3}[self.interpolation]
 
     def derivative(self) -> Signal:
         """Return the derivative of the interpolant, zero beyond its ends; a linear one has a table of it."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.results.records.columns import EVENT_COLUMNS, describe_columns, fixed_texts
-from bondloop.results.records.hdf5 import FORMAT, SCHEMA, appearing
-from bondloop.results.records.policy import STORAGE
+from bondloop.results.records.hdf5 import appearing
+from bondloop.results.records.policy import FORMAT, SCHEMA, STORAGE
 
 if TYPE_CHECKING:
     import h5py

@@ -50,7 +50,7 @@ from bondloop.results.records.columns import (
     text_of,
     write_columns,
 )
-from bondloop.results.records.policy import STORAGE
+from bondloop.results.records.policy import FORMAT, SCHEMA, STORAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,10 +159,6 @@ def _expected(path: str | os.PathLike[str]) -> Path:
 def _plain(value: object) -> object:
     """Return what JSON can say."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-FORMAT = "bondloop run"
-SCHEMA = 2
 
 
 def write_run(record: Record, path: str | os.PathLike[str]) -> None:
