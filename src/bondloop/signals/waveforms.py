@@ -1,5 +1,7 @@
 """Sine waves and sweeps; and signals that begin and end: step, ramp, pulse, half sine, smooth rise."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -17,9 +19,6 @@ from bondloop.units import multiplied, unit_in
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)
@@ -245,9 +244,6 @@ class Rise(Signal):
         inside = function("fmin", function("fmax", t, self.start), self.end)
         s = (inside - self.start) / (self.end - self.start)
         return self.amplitude * (s * s * s * (10.0 + s * (6.0 * s - 15.0)))
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 def _sine(amplitude: float, frequency: float, phase: float, t: Expr) -> Expr:
