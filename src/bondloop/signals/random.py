@@ -1,5 +1,7 @@
 """Random signals, repeatable by their seeds: noise of a band, earthquakes and their envelopes."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -20,9 +22,6 @@ from bondloop.signals.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 class Envelope(Described, family="envelope"):
@@ -151,9 +150,6 @@ class Gamma(Envelope):
         return result
 
 
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
-
-
 @dataclass(frozen=True)
 class Noise(Signal):
     """Noise with a flat spectrum between two frequencies: equal cosines of random phases.
@@ -260,9 +256,6 @@ class Noise(Signal):
         spectrum[first : last + 1] = waves * (n / 2)
         period: NDArray[np.float64] = np.fft.irfft(spectrum, n)
         return np.asarray(period[(index % n).astype(np.intp)])
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)
