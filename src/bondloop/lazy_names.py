@@ -15,13 +15,18 @@ from pathlib import Path
 __all__: list[str] = []
 
 
-def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, file: str, *, kept: bool = False
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and the ``__dir__`` of a package whose stub lists its names.
 
     Parameters
     ----------
     package, file
         ``__name__`` and ``__file__`` of the package. Its stub has lines ``from module import name as name``.
+    kept
+        Whether the package keeps a name from its first use on: for names that are used thousands of times.
+        Otherwise a name has one home, and what is put in its place there counts.
 
     Examples
     --------
@@ -38,7 +43,10 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], object], Callab
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
         if homes[name] == package:  # a room, or a folder of one
             return import_module(f"{package}.{name}")
-        return getattr(import_module(homes[name]), name)  # not kept: a name has one home
+        thing = getattr(import_module(homes[name]), name)
+        if kept:
+            setattr(sys.modules[package], name, thing)
+        return thing
 
     def names() -> list[str]:
         own = vars(sys.modules[package])

@@ -6,4 +6,4 @@ from bondloop.lazy_names import lazy_names
 
 __all__: list[str] = []
 
-__getattr__, __dir__ = lazy_names(__name__, __file__)
+__getattr__, __dir__ = lazy_names(__name__, __file__, kept=True)
