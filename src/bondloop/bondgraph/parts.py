@@ -117,6 +117,8 @@ class Part:
     """Numbers of bonds drawn to it and from it, where the two sides differ; None where they do not."""
     is_signal = False
     """Whether its bonds carry signals only (detectors, functions of signals)."""
+    signals: int = 0
+    """How many signals have to be bonded to it."""
     domain: Domain | None = None
     """Domain of its bonds, where it is stated; elsewhere it is found from what the parts around it say."""
     texts: Mapping[str, str] = {}

@@ -232,7 +232,7 @@ def compiled(
     gc.disable()
     try:
         flat = flatten(model)
-        if modes is not None or any(isinstance(part, Element) for part in flat.first):
+        if modes is not None or any(issubclass(kind, Element) for kind in set(map(type, flat.first))):
             return derive_modes(flat, modes, outputs, iterations)
 
         def derived(followers: Sequence[int] = ()) -> tuple[Derivation, System]:

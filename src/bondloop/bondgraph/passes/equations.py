@@ -106,7 +106,10 @@ class Equations(NamedTuple):
 
 def joined(parts: Iterable[Equations]) -> Equations:
     """Return all that some equations contribute, in their order."""
-    columns: list[Any] = [tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True)]
+    # Most elements leave most columns empty: without these it is twice as fast.
+    columns: list[Any] = [
+        tuple(chain.from_iterable(filter(None, column))) for column in zip(*parts, strict=True)
+    ]
     return Equations(*columns)
 
 

@@ -488,7 +488,7 @@ def _signal_bond(flat: FlatGraph, b: Bond) -> None:
             f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it, or read "
             "what a storage holds (spring.displacement, mass.momentum)"
         )
-    elif not target.is_signal and not getattr(target, "signals", 0):
+    elif not target.is_signal and not target.signals:
         raise ModelError(
             f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})"
         )
@@ -539,7 +539,7 @@ def _check(flat: FlatGraph) -> None:
         if isinstance(part, (signals.De, signals.Df, signals.Integrator)) and len(sources) != 1:
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) takes one signal; found {len(sources)}")
     for part in flat.first:
-        if getattr(part, "signals", 0) and not flat.signals.get(part):
+        if part.signals and not flat.signals.get(part):
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) needs a signal; bond a detector to it")
 
 
