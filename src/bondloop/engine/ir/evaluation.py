@@ -101,7 +101,7 @@ def loop_functions(loop: Loop, text: PythonText) -> list[str]:
     """Return lines that define ``functions_``, a `newton.LoopFunctions`."""
     tears = ", ".join(text.name(t) for t in loop.tears)
     assigns, totals = sizes(loop)
-    rows = ", ".join(f"[{', '.join(map(text, row))}]" for row in matrix(loop))
+    rows = ", ".join(text(entry) for row in matrix(loop) for entry in row)
     lines: list[str] = []
 
     def function(name: str, body: Sequence[Assign], values: str) -> None:

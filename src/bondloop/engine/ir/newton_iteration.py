@@ -52,13 +52,16 @@ def eliminate(n: int, a: Vector, b: Vector) -> bool:
     (True, [3.0, 2.0])
     """
     for c in range(n):
-        best: int = c
-        for i in range(c + 1, n):
-            if fabs(a[i * n + c]) > fabs(a[best * n + c]):
-                best = i
-        if a[best * n + c] == 0.0:
-            return False
         pivot: int = c * n
+        best: int = c
+        largest: float = fabs(a[pivot + c])
+        for i in range(c + 1, n):
+            size: float = fabs(a[i * n + c])
+            if size > largest:
+                best = i
+                largest = size
+        if largest == 0.0:
+            return False
         if best != c:
             right: float = b[c]
             b[c] = b[best]
@@ -112,8 +115,9 @@ def tangent_step(
         row: int = i * n
         size: float = 0.0
         for j in range(n):
-            if not fabs(matrix[row + j]) <= size:
-                size = fabs(matrix[row + j])
+            entry: float = fabs(matrix[row + j])
+            if not entry <= size:
+                size = entry
         if size > 0.0 and size < inf:
             for j in range(n):
                 work[row + j] = matrix[row + j] / size
@@ -128,17 +132,19 @@ def tangent_step(
             moves = moves or change[m] != 0.0
             regular = regular and change[m] - change[m] == 0.0
         regular = regular and moves
+    for m in range(n):  # how far each tear reaches, where its step will be
+        step[m] = fabs(change[m]) + fabs(tears[m]) if regular else 0.0
     for i in range(n):
-        total: float = 0.0
+        total: float = 0.0 if regular else fabs(residual[i])
         if regular:
+            first: int = i * n
             for j in range(n):
-                total += fabs(matrix[i * n + j]) * (fabs(change[j]) + fabs(tears[j]))
-        else:
-            total = fabs(residual[i])
+                total += fabs(matrix[first + j]) * step[j]
         # An equation whose tears rest at zero has no size yet: whatever comes of the others is no reason to
         # hold them back.
         weight[i] = 1.0 / total if total > TINY else 0.0
-        step[i] = change[i] if regular else residual[i]
+    for m in range(n):
+        step[m] = change[m] if regular else residual[m]
     return regular
 
 
@@ -405,7 +411,7 @@ class LoopFunctions:
     """
 
     residual: Callable[..., list[float]]
-    matrix: Callable[..., list[list[float]]]
+    matrix: Callable[..., list[float]]
     sizes: Callable[..., list[float]]
     curves: Sequence[tuple[int, Callable[[float], float], Callable[[float], float]]]
 
@@ -415,7 +421,7 @@ class LoopFunctions:
 
     def tangents(self, tears: Vector, values: Vector) -> None:
         """Fill in the matrix."""
-        _fill(values, lambda *x: [entry for row in self.matrix(*x) for entry in row], tears)
+        _fill(values, self.matrix, tears)
 
     def term_sizes(self, tears: Vector, values: Vector) -> None:
         """Fill in the sizes of the terms."""
@@ -458,7 +464,7 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
     """Return the tears of a loop, from a start; from zero after half of the iterations if it leads nowhere.
 
     >>> cube = LoopFunctions(
-    ...     lambda x: [8.0 - x**3], lambda x: [[3 * x * x]], lambda x: [8.0 + abs(x) ** 3], []
+    ...     lambda x: [8.0 - x**3], lambda x: [3 * x * x], lambda x: [8.0 + abs(x) ** 3], []
     ... )
     >>> newton(cube, [1.0], 40)
     Solution(tears=[2.0], converged=True, singular=False)
