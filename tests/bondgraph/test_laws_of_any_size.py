@@ -107,5 +107,5 @@ def test_a_varactor_in_the_tick(capacitance):
 @pytest.mark.parametrize("left", [5e-324, 1e-310, 1e-300])
 def test_what_is_left_of_the_smallest_numbers_is_nothing(left):
     """A residual that no step removes, too small to be weighed against anything."""
-    loop = LoopFunctions(lambda _: [left], lambda _: [[1.0]], lambda _: [0.0], [])
+    loop = LoopFunctions(lambda _: [left], lambda _: [1.0], lambda _: [0.0], [])
     assert newton(loop, [0.0], 40).converged

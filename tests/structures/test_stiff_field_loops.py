@@ -72,7 +72,7 @@ def test_a_row_of_a_field_is_as_large_as_its_terms():
 def test_rounding_that_grows_less_by_chance_is_rounding_when_the_steps_are_used_up(size, converged):
     """Each step seems to help, and none is small beside a tear of 1e-16: only the terms' size, 1, tells."""
     left = iter([1e-10, -0.9e-10, 1e-16, 0.5e-16])
-    loop = LoopFunctions(lambda _: [next(left)], lambda _: [[1.0]], lambda _: [size], [])
+    loop = LoopFunctions(lambda _: [next(left)], lambda _: [1.0], lambda _: [size], [])
     assert newton(loop, [0.0], 4).converged == converged
 
 

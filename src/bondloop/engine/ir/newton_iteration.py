@@ -463,9 +463,7 @@ class Solution:
 def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solution:
     """Return the tears of a loop, from a start; from zero after half of the iterations if it leads nowhere.
 
-    >>> cube = LoopFunctions(
-    ...     lambda x: [8.0 - x**3], lambda x: [3 * x * x], lambda x: [8.0 + abs(x) ** 3], []
-    ... )
+    >>> cube = LoopFunctions(lambda x: [8.0 - x**3], lambda x: [3 * x * x], lambda x: [8.0 + abs(x) ** 3], [])
     >>> newton(cube, [1.0], 40)
     Solution(tears=[2.0], converged=True, singular=False)
     """

@@ -291,11 +291,11 @@ class Walk:
         terms = self._forms.terms(step)
         (assigns, totals), entries, ends = terms.sizes, terms.matrix, terms.residuals
 
-        def rows_of(*guess: float) -> list[list[float]]:
+        def rows_of(*guess: float) -> list[float]:
             residual(*guess)
             for a in step.tangents:
                 self.values[a.target] = evaluate(a.expr, self.values)
-            return [[evaluate(e, self.values) for e in row] for row in entries]
+            return [evaluate(e, self.values) for row in entries for e in row]
 
         def sizes_of(*guess: float) -> list[float]:
             self.values.update(zip(step.tears, guess, strict=True))
