@@ -265,18 +265,19 @@ def test_a_lagging_controller_trips_on_power_and_the_rig_comes_to_rest():
 # ------------------------------------------------------------------ what it says and draws
 
 
-def test_findings_are_numbers_and_words(coupled):
-    numbers, words = dubois_damper.findings(coupled), " ".join(dubois_damper.words(coupled))
+def test_findings_are_numbers(coupled):
+    numbers = dubois_damper.findings(coupled)
     assert all(np.isfinite(value) for value in numbers.values())
     assert numbers["lagging_controller_tripped_at_s"] == dubois_damper.lagging().trip[0]
-    assert "the delay models win" in words
-    assert "good up to 12 Hz" in words
-    assert "G1D fails past 10 Hz" in words
-    assert "G1D holds to 40 Hz" in words
-    assert "they win from 2 to 10 Hz, 12.5 to 20 Hz and 25 to 40 Hz" in words
-    assert "up to 47 Hz" in words
-    assert "they win from 25 to 40 Hz, nobody wins from 2 to 10 Hz and 12.5 to 20 Hz" in words
-    assert "tripped at 3.5" in words
+    assert 3.5 < numbers["lagging_controller_tripped_at_s"] < 3.6
+    good = [numbers[f"prediction_{span}_good_to_Hz"] for span in ("long", "short")]
+    assert np.round(good).tolist() == [12, 47]
+    known = [numbers[f"substructured_G1D_{span}_as_good_as_known_to_Hz"] for span in ("long", "short")]
+    assert known == [10, 40]
+    # With a nearly linear specimen the delay model beats the pure transfer functions in every band.
+    for band in ("2_to_10_Hz", "12.5_to_20_Hz", "25_to_40_Hz"):
+        pure = min(numbers[f"error_large_orifice_{name}_{band}"] for name in ("G1", "G2"))
+        assert pure > 1.2 * numbers[f"error_large_orifice_G1D_short_{band}"]
 
 
 def test_the_paper_s_figures_are_drawn(tmp_path, monkeypatch):
@@ -302,13 +303,9 @@ def test_options_come_from_the_command_line():
     assert test.interlock.power.threshold == 80
 
 
-def test_the_command_line_says_it_in_words(tmp_path):
-    words = ["run", "dubois-damper", "--seconds", "4", "--no-figures", "--out", str(tmp_path)]
-    said = CliRunner().invoke(app, words)
-    assert said.exit_code == 0
-    assert "- The open question: do the delay models" in said.stdout
-    answer = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
-    assert any("tripped at" in sentence for sentence in answer["words"])
+def test_the_command_line_prints_the_findings(tmp_path):
+    call = ["run", "dubois-damper", "--seconds", "4", "--no-figures", "--out", str(tmp_path), "--json"]
+    answer = json.loads(CliRunner().invoke(app, call).stdout)
     assert answer["findings"]["delay_of_G1D_ms"] == pytest.approx(4.69, rel=0.03)
 
 

@@ -105,7 +105,6 @@ def run(
     """
     folder = out or Path("out") / _name(source)
     found: dict[str, float] = {}
-    said: list[str] = []
     own_figures: Callable[[Run, Path], list[Path]] | None = None
     if source.endswith((".h5", ".hdf5")):
         from bondloop.rehearsal import rerun
@@ -122,16 +121,14 @@ def run(
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
         if findings is not None and len(made.time) > 1:
-            words = getattr(module, "words", None)
             with at_work("working out the findings", as_json):
                 found = findings(made)
-                said = [] if words is None else words(made)
     folder.mkdir(parents=True, exist_ok=True)
     files = [made.save(folder / "run.h5")]
     if figures and len(made.time) > 3:
         with at_work("drawing", as_json):
             files += _figures(made, folder, own_figures)
-    _answer(source, made, found, said, files, as_json)
+    _answer(source, made, found, files, as_json)
     if not made.completed:
         raise SystemExit(1)
 
@@ -148,9 +145,7 @@ def _name(source: str) -> str:
     return f"{path.resolve().parent.name if path.stem == 'run' else path.stem}-again"
 
 
-def _answer(
-    source: str, made: Run, found: dict[str, float], said: list[str], files: list[Path], as_json: bool
-) -> None:
+def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], as_json: bool) -> None:
     attributes = made.record.attributes
     if as_json:
         print_json(
@@ -160,7 +155,6 @@ def _answer(
                 "message": attributes["message"],
                 "verdict": made.verdict,
                 "findings": found,
-                **({"words": said} if said else {}),
                 **({"difference": attributes["difference"]} if "difference" in attributes else {}),
                 "metrics": [m.to_dict() for m in made.metrics] if len(made.time) > 3 else [],
                 "backend": attributes["backend"],
@@ -181,8 +175,6 @@ def _answer(
         print(m)
     for name, value in found.items():
         print(f"{name.replace('_', ' ')}: {value:.4g}")
-    for sentence in said:
-        print(f"- {sentence}")
     print(made.verdict)
     if "difference" in attributes:
         found_difference = attributes["difference"]

@@ -38,7 +38,7 @@ class Entry:
     def load(self) -> ModuleType:
         """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``.
 
-        Some tests also offer ``words(run)``, their findings in sentences, and ``figures(run, folder)``.
+        Some tests also offer ``figures(run, folder)``.
         """
         return import_module(self.module)
 

@@ -50,7 +50,6 @@ from bondloop.papers.dubois_rig import (
     model,  # noqa: F401 - offered to the list of papers
     verified,
 )
-from bondloop.safety import FORCE_SWITCH
 from bondloop.safety import POWER as POWER_CHANNEL
 
 if TYPE_CHECKING:
@@ -382,52 +381,6 @@ def programme() -> dict[str, float]:
     return found
 
 
-def sentences(run: Run) -> list[str]:
-    """Return the findings in words, with their numbers; errors are |G - 1|, rms over a band."""
-    made = cases()
-    said = [*_rig_words(), *_loop_words(made), _answer(made), _noise_words(made), _tripped(lagging())]
-    if run.trip is not None:
-        said.append(f"This run tripped at {run.trip[0]:.3f} s: {run.trip[1]}.")
-    return said
-
-
-def _rig_words() -> list[str]:
-    """Say what came of identification, verification and prediction."""
-    n = programme()
-    fitted = ", ".join(f"{name} {n[f'fit_percent_of_{name}']:.0f} %" for name in MODELS)
-    known = {name: 100 * n[f"error_with_known_signal_{name}_1_to_40_Hz"] for name in MODELS}
-    won = "win" if max(known["G1D"], known["G2D"]) < min(known["G1"], known["G2"]) else "do not win"
-    identification = (
-        f"Identification (Figure 6): the models fit to {fitted}; the fitted delay is "
-        f"{n['delay_of_G1D_ms']:.2f} ms.{_degenerate()}"
-    )
-    verification = (
-        f"Signal known beforehand (Figure 7): the delay models {won}. Error from 1 to 40 Hz: "
-        f"{', '.join(f'{name} {error:.0f} %' for name, error in known.items())}."
-    )
-    prediction = (
-        f"Prediction from 20 points over 0.1 s is good up to {n['prediction_long_good_to_Hz']:.0f} Hz, from "
-        f"10 points over 0.01 s up to {n['prediction_short_good_to_Hz']:.0f} Hz (Figure 15, closed form: "
-        "gain within 10 %, phase within 10 degrees)."
-    )
-    return [identification, verification, prediction]
-
-
-def _loop_words(made: dict[str, Tracking]) -> list[str]:
-    """Say how far the delay models hold in the substructured runs."""
-    said = []
-    for case, tones in (("G1D long", (10, 12.5, 16, 20)), ("G1D short", (10, 20, 31.5, 40))):
-        errors = ", ".join(f"{_at(made[case], tone)} % at {tone:g} Hz" for tone in tones)
-        last = holds_to(case)
-        end = f"holds to {last:g} Hz, the highest" if last == TONES[-1] else f"fails past {last:g} Hz"
-        said.append(
-            f"Substructured, {case.split()[1]} prediction (Figure 13 c, d): G1D {end}: so far it follows the "
-            f"large motion as it does with the signal known, within {ALIKE}. It errs by {errors} (small and "
-            "large motion)."
-        )
-    return said
-
-
 def holds_to(case: str) -> float:
     """Return the highest tone in Hz up to which a large motion is followed as well as in the verification.
 
@@ -439,81 +392,6 @@ def holds_to(case: str) -> float:
     apart = np.abs(found.response[-1] - known.response[:, same]).min(axis=0)
     good = int(np.argmax(apart > ALIKE)) if np.any(apart > ALIKE) else apart.size
     return float(found.frequency[good - 1]) if good else 0.0
-
-
-def _noise_words(made: dict[str, Tracking]) -> str:
-    """Say what the short prediction makes of noise."""
-    return (
-        "Noise: white noise of 1 µm in the demand would come out of the compensator as "
-        f"{noise_gain('G1'):.0f} µm with G1, {noise_gain('G2'):.0f} with G2, "
-        f"{noise_gain('G1D', 'long'):.0f} with G1D and the long prediction, "
-        f"{noise_gain('G1D', 'short'):.0f} with the short one. The demand comes out of a mass of 20 t, "
-        f"though: of the load cell's noise only {1e6 * made['G1D short'].jitter:.2f} µm reach the command at "
-        f"rest (G2: {1e6 * made['G2'].jitter:.3f} µm), against {1e6 * made['G2'].noise:.1f} µm in the "
-        "displacement transducer."
-    )
-
-
-def _answer(made: dict[str, Tracking]) -> str:
-    """Answer the question that the paper leaves open, whichever way it falls."""
-    return (
-        "The open question: do the delay models, with the short prediction, beat the better of the pure "
-        f"transfer functions? All fitted up to 100 Hz, as in the paper: {_compared(made)}. All fitted up to "
-        f"{USED:g} Hz, the band in which they are used: {_compared(used_cases())}. With the large orifice, a "
-        f"nearly linear specimen: {_compared(large_cases())}. (In brackets rms errors in standard deviations "
-        "of the transducer's noise.)"
-    )
-
-
-def _compared(made: dict[str, Tracking]) -> str:
-    """Return the errors band by band, and who wins: whose error is smaller by a sixth at least."""
-    parts = []
-    result: dict[str, list[str]] = {"they win": [], "nobody wins": [], "they lose": []}
-    for band, limits in BANDS.items():
-        pure, late = (
-            min((n for n in made if n in names), key=lambda n: made[n].harmonic_error(*limits))
-            for names in (("G1", "G2"), ("G1D short", "G2D short"))
-        )
-        a, b = (100 * made[name].harmonic_error(*limits) for name in (pure, late))
-        c, d = (made[name].rms_error(*limits) for name in (pure, late))
-        parts.append(f"{band} {b:.1f} % against {a:.1f} % of {pure} ({d:.1f}, {c:.1f})")
-        result["they win" if a > 1.2 * b else "they lose" if b > 1.2 * a else "nobody wins"].append(band)
-    said = ", ".join(f"{word} from {_and(bands)}" for word, bands in result.items() if bands)
-    return f"{'; '.join(parts)}: {said}"
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def _tripped(run: Run) -> str:
-    if run.trip is None:
-        return "The deliberately lagging controller did not trip."
-    x = np.abs(run["actual.displacement"])
-    before, after = x[run.time < run.trip[0]].max(), x[run.time >= run.trip[0]].max()
-    force = run[FORCE_SWITCH][np.searchsorted(run.time, run.trip[0])]
-    return (
-        f"The deliberately lagging controller (none, 10 ms of latency) tripped at {run.trip[0]:.2f} s, "
-        f"{run.trip[0] - FORCE_CLOSED:.2f} s after the force switch began to close (then at {force:.2f}): "
-        f"{run.trip[1]}. The rig had moved by {1e3 * before:.2f} mm by then and was never further out than "
-        f"{1e3 * after:.2f} mm afterwards; at the end it stood at "
-        f"{1e3 * abs(np.mean(run['actual.displacement'][-200:])):.3f} mm."
-    )
-
-
-def _degenerate() -> str:
-    """Say so where the second pole of G2D is of no use."""
-    first, second = identified().fits["G1D"], identified().fits["G2D"]
-    f = np.linspace(1.0, 100.0, 100)
-    apart = np.abs(first.process.response(f) - second.process.response(f)).max()
-    if apart > 0.01:
-        return ""
-    return " G2D's best second pole is far beyond the band: on this rig it is G1D."
-
-
-def _at(run: Tracking, frequency: float) -> str:
-    column = int(np.argmin(np.abs(run.response.frequency - frequency)))
-    return " and ".join(f"{100 * abs(v - 1):.0f}" for v in run.response.response[:, column])
 
 
 SLOW = Bench(valve=40.0)
@@ -532,8 +410,3 @@ def compared(bench: Bench = STANDARD, highest: float = USED) -> dict[str, Tracki
 def findings(run: Run) -> dict[str, float]:
     """Return the numbers of this run, and those of the paper's whole programme on the same rig."""
     return {**numbers_of(run), **programme()}
-
-
-def words(run: Run) -> list[str]:
-    """Return the paper's findings as they come out here, a sentence each, with their numbers."""
-    return sentences(run)
