@@ -126,7 +126,7 @@ def test_states_that_begin_otherwise_are_in_the_history(tmp_path):
         test.prepare().run({"mass": 1.0}, 1.0)
 
 
-def test_tables_of_other_packages():
+def test_the_table_of_pandas():
     found = of([0.1, 0.2, math.nan], [False, True, False])
     try:
         import pandas  # noqa: F401, ICN001
@@ -137,12 +137,3 @@ def test_tables_of_other_packages():
         table = found.to_pandas()
         assert list(table.columns) == ["test", "a", "error", "stopped", "stopped_by"]
         assert table["stopped"].tolist() == [False, True, False]
-    try:
-        import xarray  # noqa: F401
-    except ImportError:
-        with pytest.raises(InputError, match="needs xarray"):
-            found.to_xarray()
-    else:
-        data = found.to_xarray()
-        assert data["a"].attrs["distribution"] == "uniform(0, 1)"
-        np.testing.assert_array_equal(data["error"].values, found["error"])

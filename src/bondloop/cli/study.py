@@ -168,7 +168,7 @@ def keep_tests(
     """
     from bondloop.files import to_toml
     from bondloop.rehearsal import DIVERGED
-    from bondloop.studies import histories, overlay
+    from bondloop.studies import overlay
 
     test = cases({})[0]
     chosen = found.choose(measure, which)
@@ -176,7 +176,7 @@ def keep_tests(
     drawn: dict[str, Run] = {}
     for name, number in chosen.items():
         stem = name.replace(" %", "-percent").replace(" ", "-")
-        run = histories(found, test, {name: number}, cases.test)[name]  # one at a time: a history is large
+        run = found.history(test, number, cases.test)  # one at a time: a history is large
         wrote.append(Path(run.save(folder / f"{stem}.h5")))
         if len(chosen) <= OVERLAID:
             drawn[name] = run

@@ -224,14 +224,26 @@ def refuse_half_loaded(test: HybridTest) -> None:
         The test.
     """
     for name, direction in inertia_patterns(test):
-        masses = carried_masses(test, direction)
-        if masses:
-            raise InputError(
-                f"the excitation '{name}' loads the numerical half with -M r, the ground in {direction}, but "
-                f"the specimen has mass too ({', '.join(masses[:3])}), which would not feel the ground; "
-                f"leave that load out and give the test its ground, ground={{'{direction}': motion}}: it "
-                "loads numerical half, specimen and reference alike"
-            ).at("excitation", name)
+        _refuse_half_load(name, direction, carried_masses(test, direction))
+
+
+def _refuse_half_load(name: str, direction: str, masses: Sequence[str]) -> None:
+    """Refuse a load -M r on the numerical half alone where the specimen has masses, which are named."""
+    if masses:
+        raise InputError(
+            f"the excitation '{name}' loads the numerical half with -M r, the ground in {direction}, but "
+            f"the specimen has mass too ({', '.join(masses[:3])}), which would not feel the ground; "
+            f"leave that load out and give the test its ground, ground={{'{direction}': motion}}: it "
+            "loads numerical half, specimen and reference alike"
+        ).at("excitation", name)
+
+
+def _alike(pattern: NDArray[np.float64], load: NDArray[np.float64]) -> bool:
+    """Return whether a pattern of forces is a load, which is not nothing."""
+    size = float(np.abs(load).max(initial=0.0))
+    return (
+        pattern.shape == load.shape and size > 0 and np.allclose(pattern, load, rtol=1e-6, atol=1e-9 * size)
+    )
 
 
 def inertia_patterns(test: HybridTest) -> list[tuple[str, str]]:
@@ -243,9 +255,7 @@ def inertia_patterns(test: HybridTest) -> list[tuple[str, str]]:
         for name, pattern in acceleration_loads(part).items():
             given = np.array([pattern.get(dof, 0.0) for dof in part.dofs])
             for direction in footing.rigid:
-                load = footing.load(direction)
-                close = given.shape == load.shape and np.any(load)
-                if close and np.allclose(given, load, rtol=1e-6, atol=1e-9 * float(np.abs(load).max())):
+                if _alike(given, footing.load(direction)):
                     known = [n for n in (f"{path}.{name}", name) if n in test.excitation]
                     found += [(n, direction) for n in known[:1]]
     return found
@@ -318,7 +328,7 @@ class SteppedGround:
             if not alike:
                 why = "hangs between supports that move apart"
             raise InputError(f"coordinates: the specimen {why}, and is moved in {need} coordinates")
-        return cls(signals, loads, motions, coordinates or need or "relative", masses)
+        return cls(signals, loads, motions, coordinates or need or "relative", bool(masses))
 
     def excitation(self) -> dict[str, tuple[Signal, NDArray[np.float64]]]:
         """Return the loads on the numerical half, by the names of inputs."""
@@ -334,8 +344,8 @@ class SteppedGround:
         }
 
 
-def _needed(specimen: Specimen, motions: Mapping[str, list[float]]) -> tuple[str | None, bool]:
-    """Return the coordinates in which a specimen has to be moved, and whether it has mass that goes along."""
+def _needed(specimen: Specimen, motions: Mapping[str, list[float]]) -> tuple[str | None, list[str]]:
+    """Return the coordinates in which a specimen has to be moved, and its masses that go along."""
     if specimen.matrices is None:
         origin = origin_of(specimen)
         if origin is None or "physical" not in origin.arguments:
@@ -346,18 +356,19 @@ def _needed(specimen: Specimen, motions: Mapping[str, list[float]]) -> tuple[str
         count = len(specimen.motions)
         carried = [{w: m[i] for w, m in motions.items()} for i in range(count)]
         frame = GroundFrame(origin.arguments["physical"], list(motions), carried)
-        return frame.at_interfaces, bool(frame.masses)
-    stands, masses = False, False
+        return frame.at_interfaces, frame.masses
+    stands, masses = False, dict[str, None]()
     for moved in motions.values():
         r, left = _carried(specimen, moved)
         stands |= left
-        masses |= bool(np.any(specimen.matrices.M @ r))
+        force = np.asarray(specimen.matrices.M @ r)
+        masses |= dict.fromkeys(specimen.matrices.dofs[i] for i in np.flatnonzero(force))
     if stands and masses:
         raise InputError(
             "ground: the specimen stands on the ground and has mass of its own; put that mass into the "
             "numerical half"
         )
-    return ("relative" if stands else "absolute" if masses else None), masses
+    return ("relative" if stands else "absolute" if masses else None), list(masses)
 
 
 def _carried(specimen: Specimen, moved: Sequence[float]) -> tuple[NDArray[np.float64], bool]:
@@ -470,25 +481,17 @@ def refuse_stepped_half_loaded(test: PseudoDynamicTest) -> None:
         footing = footing_of(test.numerical)
     except InputError:
         return
+    specimen = test.rig.specimen
     for name, (_, pattern) in test.excitation.items():
-        for direction in ("ux", "uy", "uz"):
-            if direction not in footing.rigid:
-                continue
-            load = footing.load(direction)
-            if not np.any(load) or not np.allclose(pattern, load, rtol=1e-6, atol=1e-9 * np.abs(load).max()):
+        for direction in footing.rigid:
+            if not _alike(pattern, footing.load(direction)):
                 continue
             moved = {direction: [footing.motion(direction)[d] for d in test.interface]}
             try:
-                masses = _needed(test.rig.specimen, moved)[1]
+                masses = _needed(specimen, moved)[1]
             except BondloopError:
                 continue
-            if masses:
-                raise InputError(
-                    f"the excitation '{name}' loads the numerical half with -M r, the ground in {direction}, "
-                    "but the specimen has mass too, which would not feel the ground; leave that load out and "
-                    f"give the test its ground, ground={{'{direction}': motion}}: it loads numerical half, "
-                    "specimen and reference alike"
-                )
+            _refuse_half_load(name, direction, masses)
 
 
 def stepped_half_loaded_cares(test: PseudoDynamicTest) -> list[tuple[str, str]]:
@@ -505,7 +508,7 @@ def stepped_half_loaded_cares(test: PseudoDynamicTest) -> list[tuple[str, str]]:
     inertia = np.asarray(test.numerical.M.sum(axis=1)).ravel()
     cares = []
     for name, (_, pattern) in test.excitation.items():
-        if np.any(inertia) and np.allclose(pattern, -inertia, rtol=1e-6, atol=1e-9 * np.abs(inertia).max()):
+        if _alike(pattern, -inertia):
             text = (
                 f"the excitation '{name}' loads every mass of the numerical half alike, and none of the "
                 "specimen's: if it is the ground, give it as ground=..., which loads both"

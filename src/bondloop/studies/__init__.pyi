@@ -20,7 +20,6 @@ from bondloop.studies.sampled import NO_PYARROW as NO_PYARROW
 from bondloop.studies.sampled import Sampled as Sampled
 from bondloop.studies.sampled import choices as choices
 from bondloop.studies.sampled import has_parquet as has_parquet
-from bondloop.studies.sampled import histories as histories
 from bondloop.studies.sensitivity_study import sensitivity as sensitivity
 from bondloop.studies.tick_measures import Measure as Measure
 from bondloop.studies.uncertainty import from_identified as from_identified

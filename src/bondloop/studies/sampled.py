@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pandas as pd
-    import xarray as xr
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest, PseudoDynamicTest, Simulation
@@ -29,6 +28,21 @@ if TYPE_CHECKING:
     from bondloop.studies.distributions import Correlated, Distribution
 
     Scalar = TypeVar("Scalar", bound=np.generic)
+    Kept = TypeVar("Kept", HybridTest, PseudoDynamicTest, Simulation)
+    Make = Callable[[Mapping[str, float]], Kept]
+
+
+NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
+
+
+NO_PYARROW = "Parquet needs pyarrow ('pip install pyarrow')"
+
+
+def has_parquet() -> bool:
+    """Return whether pyarrow is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
 
 
 def write_csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -47,99 +61,8 @@ def write_csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
         writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
 
 
-def write_parquet(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write columns as Parquet.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    columns
-        By name, all of one length.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    parquet.write_table(pa.table(dict(columns)), path)
-
-
-def data_frame(columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-    """Return columns as a table of pandas, a row for each test.
-
-    Parameters
-    ----------
-    columns
-        By name, all of one length.
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError(
-            "to_pandas() needs pandas ('pip install pandas'); found['error'] is an array without it"
-        ) from None
-    return pd.DataFrame(dict(columns))
-
-
-def data_set(columns: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> xr.Dataset:
-    """Return columns as a data set of xarray.
-
-    Parameters
-    ----------
-    columns
-        By name, all of one length.
-    about
-        How some of them were drawn, by name.
-    """
-    try:
-        import xarray as xr
-    except ImportError:
-        raise InputError(
-            "to_xarray() needs xarray ('pip install xarray'); found['error'] is an array without it"
-        ) from None
-    drawn = {name: {"distribution": about[name]} if name in about else {} for name in columns}
-    # Its numbers are the coordinate, as they have the name of the dimension.
-    return xr.Dataset({name: ("test", values, drawn[name]) for name, values in columns.items()})
-
-
-def choose(found: Sampled, measure: str, which: str, most: int = 1000) -> dict[str, int]:
-    """Return the numbers of chosen tests, by name.
-
-    Parameters
-    ----------
-    found
-        The tests.
-    measure
-        By which they are ranked.
-    which
-        Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``, with commas
-        between them. A quantile of a time is of the tests in which it happened, as `Sampled.quantile`.
-    most
-        Tests that may be chosen: their whole histories are kept in memory.
-    """
-    ranked, n = found.worst_first(measure).tolist(), len(found)
-    # Smaller values first: of a time those in which it happened, the earliest being the worst.
-    happened = (~np.isnan(found[measure]))[ranked].tolist()
-    among = (
-        [i for i, good in zip(ranked, happened, strict=True) if good]
-        if measure in found.times
-        else ranked[::-1]
-    )
-    names: dict[str, int] = {}
-    for word, count in choices(which):
-        if word == "%":
-            # As `Sampled.quantile`: the first that no smaller share lies below.
-            if among:
-                names[f"{count:g} %"] = among[math.ceil(count / 100 * (len(among) - 1) - 1e-9)]
-            continue
-        numbers = range(0, n, int(count)) if word == "every" else range(min(int(count), n))
-        if len(numbers) > most:
-            raise InputError(f"'{which}' chooses {len(numbers):,} tests; at most {most:,} are recorded")
-        for i in numbers:
-            if word == "every":
-                names[f"test {i}"] = i
-            else:
-                names[f"{word} {i + 1}"] = ranked[i if word == "worst" else n - 1 - i]
-    return names
+CHOICE = "worst 3, best, 50 %, 95 %"
+"""Which tests are chosen unless said otherwise."""
 
 
 def choices(which: str) -> list[tuple[str, float]]:
@@ -148,7 +71,7 @@ def choices(which: str) -> list[tuple[str, float]]:
     Parameters
     ----------
     which
-        As of `choose`.
+        As of `Sampled.choose`.
 
     Examples
     --------
@@ -167,38 +90,6 @@ def choices(which: str) -> list[tuple[str, float]]:
         else:
             raise InputError(f"expected a choice such as 'worst 3, best, 95 %, every 100'; found {plain!r}")
     return found
-
-
-def histories(
-    found: Sampled,
-    test: HybridTest | PseudoDynamicTest | Simulation,
-    chosen: Mapping[str, int],
-    make: Callable[[Mapping[str, float]], HybridTest | PseudoDynamicTest | Simulation] | None = None,
-) -> dict[str, Run]:
-    """Rehearse chosen tests and return them by name.
-
-    Parameters
-    ----------
-    found
-        The tests.
-    test
-        That was sampled.
-    chosen
-        Their numbers by name.
-    make
-        Makes the test with other options, where some were varied.
-    """
-    if math.isnan(found.length):
-        raise InputError("these tests do not say how long they were; sample them anew")
-    runs = {}
-    for name, i in chosen.items():
-        row = found.row(i)
-        base = built(test, make, {n: row.pop(n) for n in found.rebuilt})
-        try:
-            runs[name] = base.with_values(row).run(found.length)
-        except InputError:  # a state that begins otherwise: it is of the tick alone
-            runs[name] = base.prepare().run(row, found.length)
-    return runs
 
 
 class Probability(NamedTuple):
@@ -365,7 +256,7 @@ class Sampled:
         when = self.measured.get("trip_time", np.zeros(len(self)))
         return np.lexsort((when, np.where(nowhere, np.inf, -values), ~(self.stopped | nowhere)))
 
-    def choose(self, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, int]:
+    def choose(self, measure: str, which: str = CHOICE, most: int = 1000) -> dict[str, int]:
         """Return the numbers of chosen tests, by name.
 
         Parameters
@@ -373,16 +264,36 @@ class Sampled:
         measure
             By which they are ranked.
         which
-            Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``.
+            Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``, with
+            commas between them. A quantile of a time is of the tests in which it happened, as `quantile`.
+        most
+            Tests that may be chosen: their whole histories are kept in memory.
         """
-        return choose(self, measure, which)
+        ranked, n = self.worst_first(measure).tolist(), len(self)
+        # Smaller values first: of a time those in which it happened, the earliest being the worst.
+        among = ranked[::-1]
+        if measure in self.times:
+            happened = ~np.isnan(self[measure])
+            among = [i for i in ranked if happened[i]]
+        names: dict[str, int] = {}
+        for word, count in choices(which):
+            if word == "%":
+                # As `quantile`: the first that no smaller share lies below.
+                if among:
+                    names[f"{count:g} %"] = among[math.ceil(count / 100 * (len(among) - 1) - 1e-9)]
+                continue
+            numbers = range(0, n, int(count)) if word == "every" else range(min(int(count), n))
+            if len(numbers) > most:
+                raise InputError(f"'{which}' chooses {len(numbers):,} tests; at most {most:,} are recorded")
+            for i in numbers:
+                if word == "every":
+                    names[f"test {i}"] = i
+                else:
+                    names[f"{word} {i + 1}"] = ranked[i if word == "worst" else n - 1 - i]
+        return names
 
     def histories(
-        self,
-        test: HybridTest | PseudoDynamicTest | Simulation,
-        measure: str,
-        which: str = "worst 3, best, 50 %, 95 %",
-        make: Callable[[Mapping[str, float]], HybridTest | PseudoDynamicTest | Simulation] | None = None,
+        self, test: Kept, measure: str, which: str = CHOICE, make: Make[Kept] | None = None
     ) -> dict[str, Run]:
         """Rehearse chosen tests once more and return their whole histories, by name.
 
@@ -395,15 +306,37 @@ class Sampled:
         make
             As of `sample`, if that was told.
         """
-        return histories(self, test, self.choose(measure, which), make)
+        chosen = self.choose(measure, which)
+        return {name: self.history(test, number, make) for name, number in chosen.items()}
+
+    def history(self, test: Kept, number: int, make: Make[Kept] | None = None) -> Run:
+        """Rehearse the test with a ``number`` once more.
+
+        Parameters
+        ----------
+        test, make
+            As of `histories`.
+        number
+            Of the test, from 0.
+        """
+        if math.isnan(self.length):
+            raise InputError("these tests do not say how long they were; sample them anew")
+        row = self.row(number)
+        base = built(test, make, {n: row.pop(n) for n in self.rebuilt})
+        try:
+            return base.with_values(row).run(self.length)
+        except InputError:  # a state that begins otherwise: it is of the tick alone
+            return base.prepare().run(row, self.length)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""
-        return data_frame(self.columns())
-
-    def to_xarray(self) -> xr.Dataset:
-        """Return all tests as a data set of xarray, along ``test``."""
-        return data_set(self.columns(), {name: str(d) for name, d in self.distributions.items()})
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError(
+                "to_pandas() needs pandas ('pip install pandas'); columns() are arrays without it"
+            ) from None
+        return pd.DataFrame(self.columns())
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return number, drawn values, measures and whether and by what a test stopped, by name."""
@@ -427,7 +360,13 @@ class Sampled:
         if target.suffix == ".parquet" and not has_parquet():
             raise InputError(f"{target.name}: {NO_PYARROW}; a CSV file needs nothing")
         with replacing(target) as scratch:
-            (write_parquet if target.suffix == ".parquet" else write_csv)(scratch, self.columns())
+            if target.suffix == ".parquet":
+                import pyarrow as pa
+                from pyarrow import parquet
+
+                parquet.write_table(pa.table(self.columns()), scratch)
+            else:
+                write_csv(scratch, self.columns())
         return target
 
     def _repr_html_(self) -> str:
@@ -463,16 +402,3 @@ class Sampled:
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
-
-
-NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
-
-
-NO_PYARROW = "Parquet needs pyarrow ('pip install pyarrow')"
-
-
-def has_parquet() -> bool:
-    """Return whether pyarrow is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("pyarrow") is not None
