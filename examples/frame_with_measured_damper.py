@@ -31,7 +31,8 @@ def main(folder: Path) -> bl.Run:
     test = bl.HybridTest(
         numerical, rig=rig, controller=bl.control.InverseModel(actuator, ahead), ground={"ux": quake},
         rate=1000, limits=limits, reference=(house, ["frame.floor[2].ux.flow"]), name="house")  # fmt: skip
-    print(fit, test.check(), (run := test.run(42)).verdict, run.report(folder / "house.html"), sep="\n")
+    print(fit, test.check(), (run := test.run(42)).verdict, sep="\n")
+    bl.report.write_report(run, folder / "house.html")
     return run
 
 

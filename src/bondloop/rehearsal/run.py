@@ -289,21 +289,6 @@ class Run:
         motion = nodal_history(part, at, frame)
         return animate_motion(frame, part.time, motion, path, speed=speed, fps=fps, scale=scale)
 
-    def report(self, path: str | Path, *, check: bool = True) -> Path:
-        """Write a report of this run as one self-contained page of HTML.
-
-        Parameters
-        ----------
-        path
-            Where to write it; it ends in ``.html``.
-        check
-            Whether to check the test anew, for its margins and their figure.
-        """
-        import bondloop
-
-        bondloop.report.write_report(self, path, check=check)
-        return Path(path)
-
     def save(self, path: str | Path) -> Path:
         """Save as one HDF5 file, from which the run can be repeated exactly.
 
