@@ -48,15 +48,6 @@ def expect(value: object, kinds: type | tuple[type, ...], what: str, example: st
     raise InputError(f"{what}: expected {example}, or another of its kind; found {value!r:.60}")
 
 
-def expect_signals(excitation: object) -> None:
-    """Refuse an excitation that is not signals by name."""
-    if not isinstance(excitation, Mapping):
-        raise InputError(
-            "excitation: expected signals by the name of what they drive, such as {'force': "
-            f"bondloop.signals.Sine(...)}}, or {{}} for none; found {excitation!r:.60}"
-        )
-
-
 def expect_kind_of_signal(name: str, signal: Signal | None, quantity: Quantity | None) -> None:
     """Refuse a signal that measures something else than what it drives: an acceleration for a velocity.
 

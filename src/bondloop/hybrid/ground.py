@@ -88,15 +88,20 @@ def needed_excitation(excitation: object, ground: Ground) -> Any:
     excitation, ground
         As the test takes them.
     """
-    if ground is None:
-        return excitation
+    if ground is not None and excitation is None:
+        return {}
+    if not isinstance(excitation, Mapping):
+        raise InputError(
+            "excitation: expected signals by the name of what they drive, such as {'force': "
+            f"bondloop.signals.Sine(...)}}, or {{}} for none; found {excitation!r:.60}"
+        )
     for where in ground_signals(ground):
-        if isinstance(excitation, Mapping) and ground_input(where) in excitation:
+        if ground_input(where) in excitation:
             raise InputError(
                 f"excitation['{ground_input(where)}']: that is the ground's own input, which "
                 f"ground['{where}'] drives; leave it out, or rename it"
             ).at("excitation", ground_input(where))
-    return {} if excitation is None else excitation
+    return excitation
 
 
 def _signal(where: str, motion: object) -> Signal:

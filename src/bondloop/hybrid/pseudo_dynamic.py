@@ -16,7 +16,6 @@ from bondloop.hybrid.arguments import (
     expect,
     expect_kind_of_signal,
     expect_limits_of,
-    expect_signals,
     expect_units_of_command,
     refuse_arguments_of_parts,
 )
@@ -143,7 +142,6 @@ class PseudoDynamicTest(Checkable):
         expect(rig, SubSteppedRig, "rig", "bondloop.rigs.ShakingTable(specimen)")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(force='2 kN')")
         excitation = needed_excitation(excitation, ground)
-        expect_signals(excitation)
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
                 raise InputError(f"limits.{word}: a pseudo-dynamic test does not watch it; leave it out")

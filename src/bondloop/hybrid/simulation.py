@@ -14,7 +14,7 @@ from bondloop.engine.data import POSITIVE, Range, checked_values
 from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, identifier, substitute
 from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, UnknownNameError, unknown_name
-from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal, expect_signals
+from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal
 from bondloop.hybrid.energies import HalfEnergies, asks_for_energy, inserted, power_of_sources
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
@@ -156,7 +156,6 @@ class Simulation(Rehearsable):
             key: _compiled(s, f"{name}(systems)['{key}']", list(self.ground)) for key, s in systems.items()
         }
         excitation = needed_excitation(excitation, ground)
-        expect_signals(excitation)
         measured = {u.name: u.quantity for s in self.plain.values() for u in s.input_vars}
         units = {n: "" if q is None else q.unit for n, q in measured.items()}
         self.excitation = {key: as_signal(key, s, units.get(key, "")) for key, s in excitation.items()}

@@ -22,7 +22,6 @@ from bondloop.hybrid.arguments import (
     expect_limits_of,
     expect_one_domain,
     expect_same_command,
-    expect_signals,
     expect_units_of_command,
     expect_units_of_controller,
     fold_halves,
@@ -191,12 +190,13 @@ class HybridTest(Checkable):
     ) -> None:
         rate = POSITIVE.check(rate, "rate", "Hz")
         self.gap = POSITIVE.check(gap, "gap", "s")
-        for word, found in (("record_loss", record_loss), ("page_loss", page_loss)):
-            if found not in self._allowed[word]:
-                raise InputError(f"{word} must be 'report' or 'retreat'; found {found!r}")
+        options = {"record_loss": record_loss, "page_loss": page_loss, "coupling": coupling}
+        if coordinates is not None:
+            options["coordinates"] = coordinates
+        for word, found in options.items():
+            if found not in (allowed := self._allowed[word]):
+                raise InputError(f"{word} must be {' or '.join(map(repr, allowed))}; found {found!r}")
         self.record_loss, self.page_loss = record_loss, page_loss
-        if coupling not in self._allowed["coupling"]:
-            raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
         expect(rig, Emulated, "rig", "bondloop.rigs.Emulated(physical, actuator)")
         controller = as_controller(controller)
@@ -204,9 +204,6 @@ class HybridTest(Checkable):
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
         _refuse_opaque(numerical, controller, ground)
         excitation = needed_excitation(excitation, ground)
-        expect_signals(excitation)
-        if coordinates not in (None, *self._allowed["coordinates"]):
-            raise InputError(f"coordinates must be 'relative' or 'absolute'; found {coordinates!r}")
         self.numerical, self.rig, self.controller = numerical, rig, controller
         self.ground, self._coordinates = ground_signals(ground), coordinates
         self.excitation = {name: as_signal(name, s) for name, s in excitation.items()}

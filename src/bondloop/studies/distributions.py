@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["normal", "uniform", "lognormal", "whole"]
-KINDS = ("normal", "uniform", "lognormal", "whole", "truncated")
+KINDS = (*get_args(Kind), "truncated")
 
 
 @dataclass(frozen=True)
@@ -266,9 +266,7 @@ def open_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 Method = Literal["sobol", "latin", "random"]
-
-
-METHODS = ("sobol", "latin", "random")
+METHODS: tuple[str, ...] = get_args(Method)
 
 
 def whole_number(value: Any, what: str, least: int, most: int = 2**30) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from bondloop.safety import Limits
 
 
-KINDS = (
-    "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange",
-)  # fmt: skip
+Kind = Literal[
+    "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange"
+]
+KINDS: tuple[str, ...] = get_args(Kind)
 
 OF_TWO = ("delay", "work", "exchange")
 """Measures of two signals."""
@@ -287,11 +288,6 @@ class Stretches:
         self.updates.append((samples, select(inside, samples + 1, samples)))
         self.updates.append((over, select(end, Const(1.0), over)))
         return Stretch(samples, inside)
-
-
-Kind = Literal[
-    "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange"
-]
 
 
 @dataclass(frozen=True)
