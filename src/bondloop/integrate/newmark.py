@@ -5,6 +5,8 @@ is eliminated first: what is left, M + h/2 C + h²/4 K of a structure, is symmet
 its factors are those of a structural program.
 """
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.engine import System
 from bondloop.engine.data import Whole
 from bondloop.engine.ir import (
     Assign,
@@ -386,9 +387,6 @@ def _influence(
     if follow:
         along[follow] = (sparse.diags_array(1.0 / left.diagonal()[follow]) @ -left[follow][:, lead]).toarray()
     return moved[places], (lead, moved[lead], sparse.csr_array(sparse.hstack([sparse.eye_array(n), along])))
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.structures.analysis.modal_analysis import Modes
     from bondloop.structures.ground import Footing
 
 

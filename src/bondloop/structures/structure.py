@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,11 +39,6 @@ from bondloop.structures.p_delta import (
 from bondloop.structures.readers.matrix_files import read_matrices
 from bondloop.structures.storeys import ShearBuilding, checked_column_line
 from bondloop.units import quantity
-
-if TYPE_CHECKING:
-    from bondloop.structures.dofs import Constraint, RigidFloor
-    from bondloop.structures.elements.base import Element, Number
-
 
 Mass = Literal["consistent", "lumped"]
 

@@ -24,8 +24,6 @@ from bondloop.structures.tolerances import ENTRY_ROUNDING
 from bondloop.units import is_of_kind, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from bondloop.bondgraph import Part, Terminal

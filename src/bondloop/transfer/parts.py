@@ -1,5 +1,7 @@
 """Parts of actuators: what clips a command, the friction of guides, the serial PID controller."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -52,9 +54,6 @@ def _law(flow: Any, viscous: Any, coulomb: Any, width: Any) -> Any:
     import sympy as sp
 
     return viscous * flow + coulomb * sp.tanh(flow / width)
-
-
-# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 
 @dataclass(frozen=True)

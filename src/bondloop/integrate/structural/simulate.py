@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bondloop.integrate.structural.base import Scheme
-
 
 SCHEMES: tuple[type[Scheme], ...] = (
     CentralDifference,
