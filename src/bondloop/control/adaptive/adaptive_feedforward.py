@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.base import Compensator, channel
 from bondloop.control.blocks.filters import (
@@ -31,6 +31,7 @@ from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
+    from bondloop.control.adaptive.recursive_fir import RecursiveFir
     from bondloop.control.base import Measured
     from bondloop.transfer import Process
 
@@ -63,20 +64,7 @@ class Learning:
     context: Context
 
 
-class _BeginsAtProcess(Protocol):
-    """A compensator whose first coefficients may be those of the inverse of a process."""
-
-    @property
-    def least_gain(self) -> float: ...
-    @property
-    def largest_gain(self) -> float: ...
-    @property
-    def largest_delay(self) -> float: ...
-    @property
-    def process(self) -> Process | None: ...
-
-
-def expect_beginning(law: _BeginsAtProcess, other: str, *, leading: bool) -> None:
+def expect_beginning(law: AdaptiveFeedforward | RecursiveFir, other: str, *, leading: bool) -> None:
     """Refuse first coefficients that are given twice, or that are beyond their bounds.
 
     Parameters

@@ -21,11 +21,10 @@ from bondloop.engine.ir import (
     Quantity,
     Role,
     Step,
-    Update,
     Var,
     select,
 )
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.passes import Applied, Context, Statements
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -161,12 +160,12 @@ class AdaptivePrediction(PolynomialPrediction):
         demand = line + first.value if sent is None else desired
         least = 0.0 if sent is None else -self.largest_delay
         later, motion = late(measured.displacement, self.ahead, context, "motion")
-        law, states = self._law(demand, motion, tau, gain, least, context)
+        law = self._law(demand, motion, tau, gain, least, context)
         steps: list[Step] = [
             *first.steps,
             *more,
             *later,
-            *law,
+            *law.steps,
             Product(coefficients, matrix, tuple(past)),
             Assign(used[0], tau),
             Assign(used[1], gain),
@@ -177,65 +176,55 @@ class AdaptivePrediction(PolynomialPrediction):
             Channel.of(channel(context, "delay"), used[0], Quantity("delay", "s"), Role.ESTIMATE),
             Channel.of(channel(context, "gain"), used[1], Quantity("gain"), Role.ESTIMATE),
         )
-        states.update({**first.states, **dict(zip((gain, tau), self.initial(T), strict=True))})
+        states = {**law.states, **first.states, **dict(zip((gain, tau), self.initial(T), strict=True))}
         return Applied(steps, command, states, channels=channels, adapted=(tau, gain))
 
     def _law(
         self, demand: Expr, motion: Expr, tau: Var, gain: Var, least: float, context: Context
-    ) -> tuple[list[Step], dict[Var, float]]:
+    ) -> Applied:
         """Correct delay and gain; both are states, updated before they are used."""
-        name, T, most = context.name, context.period, self.largest_delay
-        kept = (
-            "x_before",
-            "error_before",
-            "rise_before",
-            "turn",
-            "turn_motion",
-            "older_turn",
-            "older_motion",
-        )
-        x_1, e_1, rise_1, p, y_p, q, y_q = (Var(f"{name}.{w}") for w in kept)
-        words = ("x", "error", "rise", "turning", "crossing", "stroke", "divisor", "late", "missing")
-        x, e, rise, turning, crossing, stroke, divisor, late, missing = (Var(f"{name}.{w}") for w in words)
-        middle, beside, louder = (Var(f"{name}.{w}") for w in ("middle", "beside", "louder"))
+        body, T, most = Statements(context.name), context.period, self.largest_delay
+        x_1, e_1, rise_1 = (body.state(f"{w}_before") for w in ("x", "error", "rise"))
+        p, y_p, q, y_q = (body.state(w) for w in ("turn", "turn_motion", "older_turn", "older_motion"))
         start = context.count < 0.5
+        x = body.put("x", demand)
+        e = body.put("error", x - motion)
+        # A test begins at rest: its first sample stands for a turning point.
+        first = {x_1: x, e_1: e, p: x, y_p: motion, q: x, y_q: motion}
+        body.update({a: select(start, b, a) for a, b in first.items()})
+        rise = body.put("rise", x - x_1)
         turned = Op("and", (Op("le", (rise * rise_1, Const(0.0))), Op("ne", (rise_1, Const(0.0)))))
         far = Op("gt", (abs(x_1 - p), Const(self.threshold)))
-        passed = Op("le", ((x - middle) * (x_1 - middle), Const(0.0)))
-        apart = Op("gt", (abs(p - q), Const(self.threshold)))
+        turning = body.put("turning", Op("and", (turned, far)))
+        stroke = body.put("stroke", select(turning > 0.5, x_1 - p, 1))
+        size = stroke * stroke + x_1 * x_1 + p * p
+        missing = body.put("missing", (e_1 - (p - y_p)) * stroke / size)
         # One bad sample may not carry a parameter across its range.
-        step = clipped(self.delay_step * late, -0.1 * most, 0.1 * most, 0)
         share = clipped(self.gain_step * missing, -0.1, 0.1, 0)
         adapted = clipped(gain * (1 + share), self.least_gain, self.largest_gain, gain)
+        louder = body.put("louder", select(turning > 0.5, adapted, gain))
+        middle = body.put("middle", 0.5 * (p + q))
+        passed = Op("le", ((x - middle) * (x_1 - middle), Const(0.0)))
+        apart = Op("gt", (abs(p - q), Const(self.threshold)))
+        moving = Op("ne", (rise, Const(0.0)))
+        crossing = body.put("crossing", Op("and", (Op("and", (passed, apart)), moving)))
+        divisor = body.put("divisor", select(crossing > 0.5, rise, 1))
+        beside = body.put("beside", middle - 0.5 * (y_p + y_q))
+        # The error where the straight line between the samples crosses, over the line's slope.
+        at_crossing = e_1 + (middle - x_1) * ((e - e_1) / divisor)
+        late = body.put("late", (at_crossing - beside) * T / divisor)
+        step = clipped(self.delay_step * late, -0.1 * most, 0.1 * most, 0)
         # Under another gain the motion at the turning points would have been another.
         ratio = louder / gain
-        first = ((x_1, x), (e_1, e), (p, x), (y_p, motion), (q, x), (y_q, motion))
-        moved = ((q, p), (y_q, y_p * ratio), (p, x_1), (y_p, (x_1 - e_1) * ratio))
-        steps: list[Step] = [
-            Assign(x, demand),
-            Assign(e, x - motion),
-            # A test begins at rest: its first sample stands for a turning point.
-            Update(tuple((a, select(start, b, a)) for a, b in first)),
-            Assign(rise, x - x_1),
-            Assign(turning, Op("and", (turned, far))),
-            Assign(stroke, select(turning > 0.5, x_1 - p, 1)),
-            Assign(missing, (e_1 - (p - y_p)) * stroke / (stroke * stroke + x_1 * x_1 + p * p)),
-            Assign(louder, select(turning > 0.5, adapted, gain)),
-            Assign(middle, 0.5 * (p + q)),
-            Assign(crossing, Op("and", (Op("and", (passed, apart)), Op("ne", (rise, Const(0.0)))))),
-            Assign(divisor, select(crossing > 0.5, rise, 1)),
-            Assign(beside, middle - 0.5 * (y_p + y_q)),
-            # The error where the straight line between the samples crosses, over the line's slope.
-            Assign(late, (e_1 + (middle - x_1) * ((e - e_1) / divisor) - beside) * T / divisor),
-            Update(
-                (
-                    (tau, select(crossing > 0.5, clipped(tau + step, least, most, tau), tau)),
-                    (gain, louder),
-                    *((a, select(turning > 0.5, b, a)) for a, b in moved),
-                    (x_1, x),
-                    (e_1, e),
-                    (rise_1, rise),
-                )
-            ),
-        ]
-        return steps, dict.fromkeys((x_1, e_1, rise_1, p, y_p, q, y_q), 0.0)
+        moved = {q: p, y_q: y_p * ratio, p: x_1, y_p: (x_1 - e_1) * ratio}
+        body.update(
+            {
+                tau: select(crossing > 0.5, clipped(tau + step, least, most, tau), tau),
+                gain: louder,
+                **{a: select(turning > 0.5, b, a) for a, b in moved.items()},
+                x_1: x,
+                e_1: e,
+                rise_1: rise,
+            }
+        )
+        return body.applied(late)
