@@ -318,7 +318,7 @@ def checked_sparse(matrix: Any) -> Any:
 
 def _sparse_fault(matrix: Any) -> str:
     """Return what is wrong with the indices of a sparse matrix; nothing if all is well."""
-    if matrix.format in ("csr", "csc", "bsr"):
+    if matrix.format in ("csr", "csc"):
         try:
             matrix.check_format(full_check=True)
         except ValueError as error:
@@ -329,12 +329,6 @@ def _sparse_fault(matrix: Any) -> str:
                 return f"{len(matrix.data)} entries have {len(numbers)} indices"
             if numbers.size and not (numbers.min() >= 0 and numbers.max() < size):
                 return f"indices of {numbers.min()} to {numbers.max()} in a matrix of {_shape(matrix.shape)}"
-    elif matrix.format == "dia":
-        offsets = matrix.offsets
-        if len(np.unique(offsets)) < len(offsets) or matrix.data.shape[0] != len(offsets):
-            return "diagonals do not fit their offsets"
-        if offsets.size and not (-matrix.shape[0] < offsets.min() and offsets.max() < matrix.shape[1]):
-            return f"a diagonal lies outside a matrix of {_shape(matrix.shape)}"
     else:
         return f"its form '{matrix.format}' is not read"
     return ""
