@@ -87,6 +87,8 @@ def matrix_response(
     >>> matrix_response(u, y, 1e-3).response[10].real.round(6).tolist()
     [[1.0, 0.1], [0.2, 2.0]]
     """
+    from scipy.signal import csd
+
     h = POSITIVE.check(sample_period, "sample_period", "s")
     u, y = checked_matrix(inputs, outputs)
     q = u.shape[1]
@@ -98,17 +100,10 @@ def matrix_response(
             f"{u.shape[0]} samples make {segments} segments of {length}; a spectrum needs 16 or more in "
             "each: record longer"
         )
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * (np.arange(length) + 0.5) / length)
-    firsts = range(0, u.shape[0] - length + 1, max(1, length // 2))
-
-    def spectra(x: Array) -> Complex:
-        pieces = np.array([x[k : k + length] - x[k : k + length].mean(axis=0) for k in firsts])
-        return np.asarray(np.fft.rfft(pieces * window[None, :, None], axis=1)[:, 1:-1])
-
-    U, Y = spectra(u), spectra(y)
-    uu = np.einsum("kfi,kfj->fij", U, U.conj())
-    yu = np.einsum("kfi,kfj->fij", Y, U.conj())
-    yy = np.einsum("kfi,kfi->fi", Y, Y.conj()).real
+    x = np.hstack([u, y]).T
+    frequency, S = csd(x[None], x[:, None], 1 / h, "hann", length, length // 2)
+    frequency, S = frequency[1:-1], np.moveaxis(S, 2, 0)[1:-1]
+    uu, yu, yy = S[:, :q, :q], S[:, q:, :q], np.einsum("fii->fi", S[:, q:, q:]).real
     power = np.einsum("fii->fi", uu).real
     strong = power > 1e-12 * power.max(axis=0)
     ridge = 1e-13 * power.max(axis=1)[:, None, None] * np.eye(q) + 1e-300 * np.eye(q)
@@ -118,12 +113,11 @@ def matrix_response(
     H = yu @ inverse
     left = np.maximum(yy - np.einsum("fij,fij->fi", H, yu.conj()).real, 0.0)
     # Overlapping Hann segments are worth 1/1.06 of as many independent ones (Welch 1967).
-    freedom = max(1.0, len(firsts) / 1.06 - q)
+    freedom = max(1.0, (1 + (len(u) - length) // (length - length // 2)) / 1.06 - q)
     deviation = np.sqrt(left[:, :, None] / own[:, None, :] / freedom / 2)
     blank = np.broadcast_to(~told[:, None, :], H.shape)
     H, deviation = np.where(blank, np.nan, H), np.where(blank, np.nan, deviation)
     coherence = 1 - left / np.maximum(yy, 1e-300)
-    frequency = np.arange(1, U.shape[1] + 1) / (length * h)
     return MatrixResponse(frequency, H, deviation, coherence)
 
 
