@@ -282,8 +282,6 @@ KINDS: dict[str, Kind] = {
     "matrices mat 7.3": Kind(".mat", _mat73, _read_all),
     "csr npz": Kind(".npz", _scipy_npz("csr"), _read_stiffness),
     "csc npz": Kind(".npz", _scipy_npz("csc"), _read_stiffness),
-    "coo npz": Kind(".npz", _scipy_npz("coo"), _read_stiffness),
-    "dia npz": Kind(".npz", _scipy_npz("dia"), _read_stiffness),
     "npy": Kind(".npy", _npy, _read_stiffness),
     "mtx": Kind(".mtx", _mtx, _read_stiffness),
     "dense mtx": Kind(".mtx", _dense_mtx, _read_stiffness),
