@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondloop.bondgraph import TRANSLATION, is_at_home
+from bondloop.bondgraph import TRANSLATION, Model, is_at_home
+from bondloop.control import Compensator, Direct
 from bondloop.engine.data import number, origin_of, stated_kinds, stated_units
 from bondloop.engine.ir import quantity_of
 from bondloop.errors import InputError, ModelError
@@ -14,9 +15,11 @@ from bondloop.signals import Constant, Signal
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph import Domain, Model
+    from bondloop.bondgraph import Domain
+    from bondloop.control import Controller
     from bondloop.engine.data import Origin
     from bondloop.engine.ir import Expr, Quantity, Var
+    from bondloop.hybrid.ground import Ground
     from bondloop.rigs import Emulated
     from bondloop.safety import Interlock, Limits
 
@@ -363,3 +366,32 @@ def cut_structure(numerical: Model) -> Model:
     origin = origin_of(numerical)
     whole: Model = numerical if origin is None or "of" not in origin.arguments else origin.arguments["of"]
     return whole
+
+
+def refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> None:
+    """Refuse what needs the equations of a numerical half that has none to show."""
+    opaque = getattr(numerical, "opaque", "")
+    if opaque and not isinstance(controller, (Direct, Compensator)):
+        raise InputError(
+            f"controller: {type(controller).__name__} needs the equations of the numerical half, and "
+            f"{opaque} has none to show; take Direct() or a compensator"
+        )
+    if opaque and ground is not None:
+        raise InputError(f"ground: {opaque} has no masses that the ground could load; drive an input of it")
+
+
+def names_of(given: Iterable[str] | str) -> tuple[str, ...]:
+    """Return names; a text alone is one of them, not its letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def checked_reference(reference: Any) -> Any:
+    """Return the complete model, or it and names of its outputs; refuse all else."""
+    example = "the complete model, or (model, ['a.v.flow'])"
+    if not isinstance(reference, (tuple, list)):
+        expect(reference, (Model, type(None)), "reference", example)
+        return reference
+    if len(reference) != 2 or not isinstance(reference[1], Iterable):
+        raise InputError(f"reference: expected {example}; found {reference!r:.60}")
+    expect(reference[0], Model, "reference", example)
+    return reference[0], names_of(reference[1])

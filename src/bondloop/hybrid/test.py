@@ -15,6 +15,7 @@ from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
+    checked_reference,
     command_units,
     cut_structure,
     expect,
@@ -25,7 +26,9 @@ from bondloop.hybrid.arguments import (
     expect_units_of_command,
     expect_units_of_controller,
     fold_halves,
+    names_of,
     refuse_arguments_of_parts,
+    refuse_opaque,
 )
 from bondloop.hybrid.coupling import Extrapolation, blended, usable
 from bondloop.hybrid.ground import (
@@ -202,7 +205,7 @@ class HybridTest(Checkable):
         controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
-        _refuse_opaque(numerical, controller, ground)
+        refuse_opaque(numerical, controller, ground)
         excitation = needed_excitation(excitation, ground)
         self.numerical, self.rig, self.controller = numerical, rig, controller
         self.ground, self._coordinates = ground_signals(ground), coordinates
@@ -211,7 +214,7 @@ class HybridTest(Checkable):
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
-        self.reference = _checked_reference(reference)
+        self.reference = checked_reference(reference)
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
                 raise InputError(
@@ -219,7 +222,7 @@ class HybridTest(Checkable):
                     f"interlock=Interlock(Limits({word}=...)), which brings the rig to rest"
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
-        self.record = tuple(dict.fromkeys(_names(record)))
+        self.record = tuple(dict.fromkeys(names_of(record)))
         expect(tunable, (Mapping, type(None)), "tunable", "{'controller.gain': Tunable(least=..., most=...)}")
         self.tunable: dict[str, Tunable] = dict(tunable or {})
         self.feedback, self.restoring_force, self.name = feedback, restoring_force, name
@@ -691,32 +694,3 @@ class HybridTest(Checkable):
 
         # Until something is set, a test does what it would do if nothing could be.
         return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)
-
-
-def _refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> None:
-    """Refuse what needs the equations of a numerical half that has none to show."""
-    opaque = getattr(numerical, "opaque", "")
-    if opaque and not isinstance(controller, (Direct, Compensator)):
-        raise InputError(
-            f"controller: {type(controller).__name__} needs the equations of the numerical half, and "
-            f"{opaque} has none to show; take Direct() or a compensator"
-        )
-    if opaque and ground is not None:
-        raise InputError(f"ground: {opaque} has no masses that the ground could load; drive an input of it")
-
-
-def _names(given: Iterable[str] | str) -> tuple[str, ...]:
-    """Return names; a text alone is one of them, not its letters."""
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _checked_reference(reference: Any) -> Any:
-    """Return the complete model, or it and names of its outputs; refuse all else."""
-    example = "the complete model, or (model, ['a.v.flow'])"
-    if not isinstance(reference, (tuple, list)):
-        expect(reference, (Model, type(None)), "reference", example)
-        return reference
-    if len(reference) != 2 or not isinstance(reference[1], Iterable):
-        raise InputError(f"reference: expected {example}; found {reference!r:.60}")
-    expect(reference[0], Model, "reference", example)
-    return reference[0], _names(reference[1])
