@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.checks import raise_faults
-from bondloop.structures.dofs import PLANES, RigidFloor, eliminate, floor_rows
+from bondloop.structures.dofs import RigidFloor, eliminate, floor_rows
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
 from bondloop.structures.ground import rigid_motion
 from bondloop.structures.tolerances import ELEMENTS_AT_ONCE
@@ -153,7 +153,7 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
             found[name].append(_entries(group.codes, getattr(blocks, part)))
     for floor in structure.constraints:
         if isinstance(floor, RigidFloor):
-            used[[6 * place[floor.master] + d for d in PLANES[floor.plane]]] = True
+            used[[6 * place[floor.master] + d for d in floor.freedoms]] = True
     known = np.flatnonzero(used)
     number = np.full(len(used), -1)
     number[known] = np.arange(len(known))

@@ -108,10 +108,6 @@ def forces_in_a_row(given: object, what: str) -> NDArray[np.float64]:
         ) from None
 
 
-PLANES = {"xy": (0, 1, 5), "xz": (0, 2, 4), "yz": (1, 2, 3)}
-"""In-plane translations and normal rotation, by their places among the six degrees of freedom of a node."""
-
-
 @dataclass(frozen=True)
 class Constraint(Described, member_of="constraint"):
     """A linear combination of degrees of freedom that stays zero; the first one named is eliminated."""
@@ -171,6 +167,12 @@ class RigidFloor(Described, member_of="constraint"):
     plane: str
 
     @property
+    def freedoms(self) -> tuple[int, int, int]:
+        """In-plane translations and normal rotation, by their places among the six of a node."""
+        first, second = ("xyz".index(axis) for axis in self.plane)
+        return first, second, 6 - first - second
+
+    @property
     def label(self) -> str:
         """What errors call it."""
         return f"rigid floor of '{self.master}'"
@@ -185,7 +187,7 @@ def floor_rows(
     floor: RigidFloor, place: Mapping[str, int], xyz: Array, used: Array
 ) -> Iterable[tuple[tuple[int, float], ...]]:
     """Constraints of a rigid floor, u_s = u_m + θ × d, as rows of (node · 6 + dof, coefficient)."""
-    first, second, normal = PLANES[floor.plane]
+    first, second, normal = floor.freedoms
     m = place[floor.master]
     for name in floor.nodes:
         s = place[name]
@@ -264,8 +266,8 @@ def eliminate(rows: Sequence[Sequence[tuple[int, float]]], held: Array) -> tuple
 
 def checked_floor(master: str, nodes: Sequence[str], plane: str) -> RigidFloor:
     """Return a rigid floor whose plane is known."""
-    if plane not in PLANES:
-        raise InputError(f"rigid floor of '{master}': plane '{plane}' must be one of {', '.join(PLANES)}")
+    if plane not in ("xy", "xz", "yz"):
+        raise InputError(f"rigid floor of '{master}': plane '{plane}' must be one of xy, xz, yz")
     return RigidFloor(master, tuple(nodes), plane)
 
 

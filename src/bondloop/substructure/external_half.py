@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph import INTERFACE, TRANSLATION, Model, One, bond
 from bondloop.bondgraph.elements import SS, Function, Integrator, MSf, Sf
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph import Part
     from bondloop.engine import System
-
-
-MOST_INTERFACES = 4
-"""Interfaces whose targets reach a loop on the clock within one cycle: it takes so many commands in each."""
 
 
 @describable("model")
@@ -76,6 +72,9 @@ class ExternalHalf(Model):
     ('numerical.displacement.value', 'numerical.velocity.value')
     """
 
+    most_interfaces: ClassVar[int] = 4
+    """Interfaces whose targets reach a loop on the clock within one cycle, as so many commands."""
+
     def __init__(
         self,
         stroke: float | str,
@@ -89,9 +88,9 @@ class ExternalHalf(Model):
         stiffness: float | str | Sequence[Sequence[float]] | None = None,
     ) -> None:
         super().__init__("external_half")
-        if isinstance(interfaces, bool) or interfaces not in range(1, MOST_INTERFACES + 1):
+        if isinstance(interfaces, bool) or interfaces not in range(1, self.most_interfaces + 1):
             raise InputError(
-                f"ExternalHalf(interfaces): expected a whole number from 1 to {MOST_INTERFACES}; "
+                f"ExternalHalf(interfaces): expected a whole number from 1 to {self.most_interfaces}; "
                 f"found {interfaces!r:.30}"
             )
         self._count = interfaces

@@ -130,7 +130,7 @@ def _divided(f: Callable[[Array], Array], slope: Callable[[Array], Array], x1: A
 
 
 _INFINITE = "the response at {:g} rad/s is infinite: an undamped mode lies there; leave this frequency out"
-MOTIONS = {"displacement": 0, "velocity": 1, "acceleration": 2}
+MOTIONS = ("displacement", "velocity", "acceleration")
 
 
 def frequency_response(
@@ -187,7 +187,7 @@ def frequency_response(
         H = _by_modes(basis, F, rows, w)
         if static_correction:
             H = H + residual_flexibility(matrices, basis, F)[rows]
-    return np.asarray(H * (1j * w[:, None, None]) ** MOTIONS[motion])
+    return np.asarray(H * (1j * w[:, None, None]) ** MOTIONS.index(motion))
 
 
 def _direct(

@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 HEADER = "%%matrixmarket matrix"
 FORMS = ("coordinate", "array")
-FIELDS = {"real": 3, "double": 3, "integer": 3, "pattern": 2}
-"""Numbers of an entry in coordinates, by what the file says they are."""
-SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
-"""Factor of the entry across the diagonal."""
+FIELDS = ("real", "double", "integer", "pattern")
+"""What the file says that its entries are; of a pattern it has their places alone."""
+SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 def read_matrix_market(path: Path) -> tuple[sparse.coo_array[np.float64], list[str]]:
@@ -81,7 +80,7 @@ def read_matrix_market(path: Path) -> tuple[sparse.coo_array[np.float64], list[s
     if form == "array":
         return _dense(numbers, rows, columns, symmetry), comments
     return _coordinates(
-        numbers, int(sizes[2]), FIELDS[field], (rows, columns), SYMMETRIES[symmetry]
+        numbers, int(sizes[2]), 2 if field == "pattern" else 3, (rows, columns), symmetry
     ), comments
 
 
@@ -95,7 +94,7 @@ def _numbers(lines: list[str], what: str) -> NDArray[np.float64]:
 
 
 def _coordinates(
-    numbers: NDArray[np.float64], count: int, width: int, shape: tuple[int, int], across: float
+    numbers: NDArray[np.float64], count: int, width: int, shape: tuple[int, int], symmetry: str
 ) -> sparse.coo_array[np.float64]:
     from scipy import sparse
 
@@ -109,17 +108,17 @@ def _coordinates(
         i, j = table[bad, :2]
         raise InputError(f"entry {bad + 1} stands at {i:g}, {j:g} of a matrix of {shape[0]:,} x {shape[1]:,}")
     i, j = places.astype(np.int64).T
-    if across:
+    if symmetry != "general":
         off = i != j
         # One half of the matrix is written; with entries of both it is not said whether they are to be added.
         upper, lower = (set(zip(a[b > a], b[b > a], strict=True)) for a, b in ((i, j), (j, i)))
         for low, high in sorted(upper & lower)[:1]:
             raise InputError(
-                f"it is {'symmetric' if across > 0 else 'skew-symmetric'}, so it should hold one of the "
+                f"it is {symmetry}, so it should hold one of the "
                 f"entries {high + 1}, {low + 1} and {low + 1}, {high + 1}; it holds both"
             )
         i, j = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
-        values = np.concatenate([values, across * values[off]])
+        values = np.concatenate([values, -values[off] if symmetry == "skew-symmetric" else values[off]])
     return sparse.coo_array((values, (i, j)), shape=shape)
 
 
@@ -136,7 +135,7 @@ def _dense(
         return sparse.coo_array(numbers.reshape(columns, rows).T)
     matrix = np.zeros((rows, rows))
     j, i = np.triu_indices(rows, below)  # column after column, from the diagonal down
-    matrix[j, i] = SYMMETRIES[symmetry] * numbers
+    matrix[j, i] = -numbers if symmetry == "skew-symmetric" else numbers
     matrix[i, j] = numbers
     return sparse.coo_array(matrix)
 
