@@ -156,26 +156,11 @@ def read_columns(
     first
         Sample from which on they are read.
     """
-    import h5py
-
     nothing: Columns = ({}, {}, {})
     before = len(faults)
     names, units, known = (_texts(file, f"channel_{w}", faults) for w in ("names", "units", "meanings"))
     table = own_item(base, "channels")
-    if not isinstance(table, h5py.Dataset) or table.ndim != 2 or table.dtype.kind not in "fiu":
-        what = f"{table.dtype} of shape {table.shape}" if isinstance(table, h5py.Dataset) else "missing"
-        faults.append(f"dataset 'channels' is {what}; a table of numbers is needed")
-    elif (
-        size is not None
-        and names
-        and ((size and table.shape[0] < first + size) or (closed and table.shape[0] > size))
-    ):
-        faults.append(f"dataset 'channels' has {table.shape[0]} samples; time has {first + size}")
-    elif not table.shape[1] == len(names) == len(units) == len(known):
-        faults.append(
-            f"dataset 'channels' has {table.shape[1]} columns, but there are {len(names)} names, "
-            f"{len(units)} units and {len(known)} meanings"
-        )
+    faults += _table_faults(table, (len(names), len(units), len(known)), closed, size, first)
     place = {name: number for number, name in enumerate(names)}
     if len(place) < len(names):
         twice = next(name for number, name in enumerate(names) if place[name] != number)
@@ -193,6 +178,26 @@ def read_columns(
         faults.append(f"dataset 'channels' cannot be read ({error})")
         return nothing
     return dict(zip(chosen, numbers.T, strict=True)), {n: units[place[n]] for n in chosen}, meanings
+
+
+def _table_faults(
+    table: object, counts: tuple[int, int, int], closed: bool, size: int | None, first: int
+) -> list[str]:
+    """Return what is wrong with the shape of a table of so many names, units and meanings."""
+    import h5py
+
+    if not isinstance(table, h5py.Dataset) or table.ndim != 2 or table.dtype.kind not in "fiu":
+        what = f"{table.dtype} of shape {table.shape}" if isinstance(table, h5py.Dataset) else "missing"
+        return [f"dataset 'channels' is {what}; a table of numbers is needed"]
+    rows, columns = table.shape
+    short = bool(size) and rows < first + (size or 0)
+    if size is not None and counts[0] and (short or (closed and rows > size)):
+        return [f"dataset 'channels' has {rows} samples; time has {first + size}"]
+    if {columns} != set(counts):
+        names, units, meanings = counts
+        words = f"{names} names, {units} units and {meanings} meanings"
+        return [f"dataset 'channels' has {columns} columns, but there are {words}"]
+    return []
 
 
 def _numbers(table: h5py.Dataset, begin: int, rows: int, places: Sequence[int]) -> NDArray[np.float64]:
