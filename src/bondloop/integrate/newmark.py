@@ -311,12 +311,7 @@ def local_laws(system: System) -> LocalLaws | None:
     needed = [v for e in (*rest.values(), *states.values()) for v in variables(e)]
     if memories & set(needed) or not all(is_linear(e, parameters) for e in states.values()):
         return None
-    laws: list[Law] = []
-    for force in dict.fromkeys(v for v in needed if v in bent):
-        law = _law(force, bent, {*memories, *parameters}, {*states})
-        if law is None:
-            return None
-        laws.append(law)
+    laws = _laws([v for v in needed if v in bent], bent, {*memories, *parameters}, {*states})
     linear = system.replaced(
         states=states,
         inputs=(*system.input_vars, *(law.force for law in laws)),
@@ -326,7 +321,16 @@ def local_laws(system: System) -> LocalLaws | None:
         memories={},
         initial={v: x for v, x in system.initial_by_var.items() if v not in memories},
     )
-    return LocalLaws(linear, tuple(laws)) if laws and linear.is_linear else None
+    return LocalLaws(linear, laws) if laws and linear.is_linear else None
+
+
+def _laws(
+    forces: Sequence[Var], bent: Mapping[Var, Expr], known: set[Var], states: set[Var]
+) -> tuple[Law, ...]:
+    """Return the laws of forces; none where one of them is no law."""
+    found = [_law(force, bent, known, states) for force in dict.fromkeys(forces)]
+    laws = tuple(law for law in found if law is not None)
+    return laws if len(laws) == len(found) else ()
 
 
 def _law(force: Var, bent: Mapping[Var, Expr], known: set[Var], states: set[Var]) -> Law | None:

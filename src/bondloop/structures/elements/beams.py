@@ -132,7 +132,7 @@ class PlaneBending(BendingMember, family="element"):
 
     @classmethod
     def axes(cls, elements: Sequence[Member], xyz: Array) -> Array:
-        """Local axes for (ux, uy, rz)."""
+        """Local axes of ``elements``, their ends at ``xyz``, for (ux, uy, rz)."""
         del elements
         return plane_axes(xyz)
 
@@ -175,7 +175,7 @@ class SpaceBending(BendingMember, family="element"):
 
     @classmethod
     def axes(cls, elements: Sequence[Member], xyz: Array) -> Array:
-        """Local axes, x along the member, the reference in the x–z plane."""
+        """Local axes of ``elements``, their ends at ``xyz``: x along, the reference in the x–z plane."""
         given = [getattr(e, "reference", None) or (np.nan, np.nan, np.nan) for e in elements]
         return space_axes(xyz, np.array(given, dtype=float))
 
