@@ -160,7 +160,7 @@ class Member(Element, family="element"):
 
     @classmethod
     def axes(cls, elements: Sequence[Member], xyz: Array) -> Array:
-        """Local axes of ``elements``, their ends at ``xyz``, as rows of global components, shape (n, r, r)."""
+        """Local axes of ``elements``, ends at ``xyz``, as rows of global components, shape (n, r, r)."""
         return space_axes(xyz, np.full((len(elements), 3), np.nan))
 
     def piece(self, a: str, b: str, *, first: bool, last: bool) -> Self:
