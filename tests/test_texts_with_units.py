@@ -40,10 +40,7 @@ NUMBER = re.compile(r"(?<!\.)\bfloat\b|\bArrayLike\b|\bParameter\b|\bNumber\b")
 TAKES_TEXT = re.compile(r"\bstr\b|\bArrayLike\b|\bParameter\b|\bNumber\b|\bAny\b")
 """Annotations of numbers, and of those that may be texts; NumPy's ArrayLike and a descriptor among them."""
 
-RESULTS = {
-    "engine.codegen.Result",
-    "studies.Sampled", "tuning.Recommendation",
-}  # fmt: skip
+RESULTS = {"engine.codegen.Result"}
 """Classes that the package makes for users to read; what it puts into them is in SI."""
 
 WITHOUT = {
@@ -51,8 +48,6 @@ WITHOUT = {
     r"engine\.passes\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
     r"identify\.Structure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
-    r"realtime\.channels\.LabChannel\((filter|rate)\)": "of the channels file, whose reader takes text",
-    r"dashboard\.(Absence|Subject)\(seconds\)": "of the command line, whose reader takes text",
 }
 """Times that are numbers, and why."""
 

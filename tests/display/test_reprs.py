@@ -19,7 +19,8 @@ from bondloop.display.policy import DISPLAY
 from bondloop.rehearsal import Run
 from bondloop.results import Record
 from bondloop.results.assess.error_metrics import Metrics
-from bondloop.studies import Axis, Study
+from bondloop.studies import Axis
+from bondloop.studies.grid_study import Study
 from bondloop.transfer import Process
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for public_names.py

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bondloop.display import brief
-from bondloop.engine.data import Range
+from bondloop.engine.data import Range, number
 from bondloop.errors import InputError, unknown_name
 from bondloop.realtime.protocol import BATCH, EVENT_KINDS, MAIL, MAIL_KEY, MAILS
 from bondloop.realtime.segment import Segment, fence
@@ -45,13 +45,13 @@ class Mailbox:
     segment
         The loop's telemetry segment, attached as writable.
     patience
-        Seconds to wait for other writers, and for room.
+        How long to wait for other writers, and for room.
     """
 
     __repr__ = brief
 
-    def __init__(self, segment: Segment, patience: float = 1.0) -> None:
-        self.segment, self._patience = segment, patience
+    def __init__(self, segment: Segment, patience: float | str = 1.0) -> None:
+        self.segment, self._patience = segment, number(patience, "Mailbox(patience)", "s")
         self._lock = threading.Lock()
         self._parameters = {name: i for i, name in enumerate(segment.metadata["parameters"])}
 
