@@ -110,6 +110,9 @@ class Statements:
         self.channels: list[Channel] = []
         self.adapted: list[Var] = []
 
+    def __repr__(self) -> str:
+        return f"<Statements {self.name}: {len(self.steps)} statements, {len(self.states)} states>"
+
     def var(self, word: str) -> Var:
         """Return the variable that the block calls ``word``."""
         return Var(f"{self.name}.{word}")
