@@ -27,7 +27,7 @@ from hand_written import wagg_three_mass as by_hand
 from numpy.typing import NDArray
 
 from bondloop.engine.codegen import BACKENDS, Runner, build, compiler, write_c
-from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.backend import CBackend
 from bondloop.engine.codegen.toolchain import Compiler, load, zig
 from bondloop.engine.ir.tick import Tick
 from bondloop.hybrid import HybridTest

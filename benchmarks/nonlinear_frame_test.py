@@ -26,8 +26,8 @@ import bondloop as bl
 from bondloop.bondgraph import Model, bond
 from bondloop.devices import Bilinear, GiuffreMenegottoPinto
 from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen.backend import _hand_over
 from bondloop.engine.codegen.c_writer import write_c_apart
-from bondloop.engine.codegen.library import _hand_over
 from bondloop.engine.codegen.toolchain import compiler, load
 from bondloop.integrate import NewmarkAverage
 from bondloop.papers import silva_benchmark

@@ -5,8 +5,17 @@ import stat
 
 import pytest
 
-from bondloop.engine.codegen.cache import NOTE, intact, keep, private, trimmed
-from bondloop.engine.codegen.toolchain import build, build_program, compiler, load
+from bondloop.engine.codegen.toolchain import (
+    NOTE,
+    build,
+    build_program,
+    compiler,
+    intact,
+    keep,
+    load,
+    private,
+    trimmed,
+)
 from bondloop.errors import CompileError
 
 ANSWER = 'int demo_run(void);\n__attribute__((visibility("default"))) int demo_run(void) { return %d; }\n'

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bondloop.engine.codegen import BACKENDS
-from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.backend import CBackend
 from bondloop.engine.codegen.plan import Plan
 from bondloop.engine.codegen.py_writer import PythonBackend
 from bondloop.engine.codegen.toolchain import compiler, zig

@@ -4,7 +4,7 @@ import numpy as np
 
 from bondloop.dashboard.frames import Bars
 from bondloop.realtime.snapshot import ShownChannel
-from bondloop.rehearsal.channel_bounds import DIVERGED
+from bondloop.rehearsal.rehearsal import DIVERGED
 
 
 def channel(name, role, kind, limit=None):

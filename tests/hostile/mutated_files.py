@@ -131,7 +131,7 @@ def _read_run(path: Path) -> Any:
 
 
 def _repeat(path: Path) -> Any:
-    from bondloop.rehearsal.run import rerun
+    from bondloop.rehearsal.prepared import rerun
 
     return rerun(path, backend="numpy")
 

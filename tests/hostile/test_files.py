@@ -17,8 +17,8 @@ from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.readers import reader_process
 from bondloop.readers.policy import Limits
+from bondloop.rehearsal.prepared import rerun
 from bondloop.rehearsal.repeating import repetition_of
-from bondloop.rehearsal.run import rerun
 from bondloop.results import Record
 from bondloop.structures import read_matrices
 

@@ -24,7 +24,7 @@ from bondloop.engine.analysis.spectrum.spectrum import count_outside, delays_in_
 from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.coupling import Switches
-from bondloop.rehearsal.structure_findings import reference_errors
+from bondloop.rehearsal.run_findings import reference_errors
 from bondloop.rigs import Jump
 from bondloop.safety import Interlock, Limits, Switch
 from bondloop.signals import Constant, Pulse, Ramp, Sine, Step

@@ -14,7 +14,7 @@ from bondloop.engine.ir.expr import Const, Var
 from bondloop.engine.ir.matrices import ConstantMatrix, MatrixRow
 from bondloop.engine.ir.newton_iteration import LoopFunctions, newton
 from bondloop.integrate import NewmarkAverage
-from bondloop.rehearsal.run import why_stopped
+from bondloop.rehearsal.prepared import why_stopped
 from bondloop.structures import Beam, Structure, attach, field_form
 
 

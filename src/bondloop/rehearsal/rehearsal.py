@@ -12,16 +12,64 @@ import numpy as np
 
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data import number
+from bondloop.engine.ir import Const, Expr, Meaning, Role, Var
 from bondloop.errors import InputError
+from bondloop.rigs import MEASURED
 from bondloop.safety import CAUSE
 from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.control import Design
+    from bondloop.engine import System
     from bondloop.engine.analysis.spectrum import Point
     from bondloop.engine.codegen import Result, Snapshot
     from bondloop.hybrid import Checkable
+    from bondloop.rigs import RigSystem
+
+
+def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
+    """Return what drives what when computer and rig are joined directly, without sampling."""
+    links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
+    for effort, force in zip(design.efforts, rig.forces, strict=True):
+        links[effort] = force if feedback else Const(0.0)
+    links.update(zip(design.displacements, rig.displacements, strict=False))
+    links.update(zip(design.velocities, rig.velocities, strict=False))
+    return links
+
+
+DIVERGED = 1e9
+"""A motion beyond this magnitude (SI units) has diverged, whatever the limits."""
+
+OVERFLOWING = 1e18
+"""The same for all else: a bulk modulus or an estimated stiffness may well be beyond 1e9."""
+
+POWER = "excitation.power"
+"""Channel of the power [W] that all sources of the numerical half supply."""
+
+
+def role_of(system: System, value: Expr) -> Role:
+    """Return the role of a variable that is recorded by its path: a state, or nothing in particular."""
+    return Role.STATE if isinstance(value, Var) and value in system.state_vars else Role.OTHER
+
+
+def limit_word(meaning: Meaning) -> str:
+    """Return the limit that holds for a channel, by its name in `Limits`; empty where there is none.
+
+    >>> limit_word(Meaning(Role.ACTUAL, "velocity", "flow", 0)), limit_word(Meaning(Role.DESIRED))
+    ('velocity', '')
+    """
+    if meaning.role is Role.COMMAND:
+        return "command"
+    words = {**{kind: word for word, kind in MEASURED.items()}, "acceleration": "acceleration"}
+    return words.get(meaning.kind, "") if meaning.role is Role.ACTUAL else ""
+
+
+def diverged(meaning: Meaning) -> float:
+    """Return the magnitude beyond which a channel has diverged, whatever the limits."""
+    moves = meaning.kind in ("displacement", "flow")
+    return DIVERGED if moves and meaning.role not in (Role.ESTIMATE, Role.GAIN) else OVERFLOWING
 
 
 CHUNK = 16384

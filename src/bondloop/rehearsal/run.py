@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.display import folded, listed, notebook, paragraph, table, telling
-from bondloop.engine.codegen import Result, Runner
-from bondloop.engine.data import checked_values
-from bondloop.engine.ir import Meaning, Role, calls, dump_tick
-from bondloop.errors import InputError
-from bondloop.rehearsal.channel_bounds import DIVERGED, limit_word
-from bondloop.rehearsal.rehearsal import refuse_beyond_memory, run_length, steps_of
-from bondloop.rehearsal.repeating import difference, repetition_of
+from bondloop.display import folded, listed, notebook, paragraph, table
+from bondloop.engine.data import restore
+from bondloop.engine.ir import Role
+from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal.run_findings import run_findings
-from bondloop.rehearsal.run_structures import nodal_history, structure_at, structures_in
-from bondloop.rehearsal.tunables import checked_sets
 from bondloop.results.assess import FEWEST, Finding, Grade, Judgement, Metrics, metrics
 from bondloop.results.records import Record
-from bondloop.rigs import SEED
 from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, cause_words
-from bondloop.signals import now_and_next
+from bondloop.structures import Structure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.engine.ir import Tick
-    from bondloop.hybrid import Rehearsable
     from bondloop.results.figures import RunPlots
-    from bondloop.structures import Structure
+
+
+STRUCTURES = "structures"
+"""Entry of a run's description: structures of which something is recorded, by the path of their names."""
+
+
+def structures_in(record: Record) -> dict[str, Structure]:
+    """Return the structures of nodes and elements in a run, by what the names of theirs begin with."""
+    kept = record.description.get(STRUCTURES, {})
+    made = {path: restore(data) for path, data in kept.items()} if isinstance(kept, dict) else {}
+    return {path: s for path, s in made.items() if isinstance(s, Structure)}
+
+
+def structure_at(record: Record, path: str | None) -> tuple[str, Structure]:
+    """Return one structure of a run with its path; the only one, or the first, where none is named."""
+    known = structures_in(record)
+    if not known:
+        raise InputError(
+            "this run has nothing of a structure's nodes and members; record its motion, "
+            "record='numerical.*.displacement', and make the model of structure.assemble()"
+        )
+    if path is None:
+        return next(iter(known.items()))
+    name = path if path in known else f"{path}."
+    if name not in known:
+        raise InputError(unknown_name("structure", path, known, where="the run"))
+    return name, known[name]
+
+
+def nodal_history(record: Record, path: str, structure: Structure) -> NDArray[np.float64]:
+    """Return the motion of every node, shape (times, nodes, 6).
+
+    Parameters
+    ----------
+    record
+        With the displacements of all nodes that move.
+    path, structure
+        Of `structure_at`.
+    """
+    assembly = structure.assembly()
+    motion = np.zeros((len(record), 6 * len(structure.nodes)))
+    missing = []
+    for code, name, held in zip(assembly.codes, assembly.names, assembly.held, strict=True):
+        channel = f"{path}{name}.displacement"
+        if channel in record:
+            motion[:, code] = record[channel]
+        elif not held:
+            missing.append(channel)
+    if missing:
+        some = ", ".join(missing[:3])
+        raise InputError(
+            f"the motion of the structure is not all in the record: {some} and "
+            f"{max(0, len(missing) - 3)} more are missing; record '{path}*.displacement'"
+        )
+    return motion.reshape(len(record), -1, 6)
 
 
 MOTIONS = ("effort", "flow", "displacement", "momentum")
@@ -315,290 +355,6 @@ class Run:
         return cls(Record.load(path, isolated=isolated))
 
 
-class PreparedTest:
-    """A test whose tick is built and compiled: from run to run only numbers change.
-
-    Parameters
-    ----------
-    test
-        The test, or the simulation.
-    backend
-        As of ``test.run``.
-
-    Examples
-    --------
-    >>> from bondloop.papers import gawthrop_three_mass
-    >>> prepared = gawthrop_three_mass.test().prepare()
-    >>> runs = [prepared.run({"rig.specimen.m3.I.mass": mass}, seconds=1) for mass in ("0.9 kg", "1.1 kg")]
-    >>> bool(abs(runs[0]["force"] - runs[1]["force"]).max() > 0)
-    True
-    """
-
-    def __init__(self, test: Rehearsable, backend: str = "auto") -> None:
-        self.test = test
-        self._tick, self._tables, self._remedies = test.tick, test.tables, test.remedies
-        self._worked_in = self._tick.worked_in
-        self._runner = Runner(self._tick, backend)
-        self._about = test.about()
-        self._inputs: tuple[int, NDArray[np.float64] | None] | None = None
-
-    def __repr__(self) -> str:
-        return f"PreparedTest({self._tick.name}, backend='{self._runner.backend}')"
-
-    def run(
-        self,
-        values: Mapping[str, float | str] | None = None,
-        seconds: float | str | None = None,
-        *,
-        every: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-        sets: Mapping[int, Mapping[str, float]] | None = None,
-    ) -> Run:
-        """Run the test, with other numbers if given. What the controller was designed for stays as it was.
-
-        Parameters
-        ----------
-        values
-            Parameters and first states of the tick by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers
-            in SI or texts with a unit. One that the integrator has worked into its matrices is refused: that
-            takes a new tick, ``test.with_values(...)``.
-        seconds
-            Length of the run, or text, ``"2 min"``; by default that of the test.
-        every, progress, sets
-            As of ``test.run``.
-        """
-        states, parameters = self._numbers(values or {})
-        return self._run(self.test, states, parameters, seconds, every, progress, sets)
-
-    def run_as(
-        self,
-        test: Rehearsable,
-        seconds: float | str | None,
-        *,
-        every: int,
-        progress: Callable[[int, int], None] | None,
-        sets: Mapping[int, Mapping[str, float]] | None,
-    ) -> Run:
-        """Run another test, which differs from this one in parameters of the tick only.
-
-        Parameters
-        ----------
-        test
-            The test: its numbers and its description count.
-        seconds, every, progress, sets
-            As of ``test.run``.
-        """
-        known = {v.name for v in self._tick.parameters}
-        values = _differing_values(self.test, test)
-        numbers = {name: x for name, x in values.items() if name in known and x is not None}
-        return self._run(test, {}, numbers, seconds, every, progress, sets)
-
-    def _run(
-        self,
-        test: Rehearsable,
-        states: dict[str, float],
-        parameters: dict[str, float],
-        seconds: float | str | None,
-        every: int,
-        progress: Callable[[int, int], None] | None,
-        sets: Mapping[int, Mapping[str, float]] | None,
-    ) -> Run:
-        length = test.length if seconds is None else run_length(seconds)
-        tick, tables = self._tick, self._tables
-        steps = steps_of(length, tick.period)
-        refuse_beyond_memory(steps, len(tables), len(tick.channels), every)
-        planned = checked_sets(tick, sets or {}, steps)
-        self._runner.reset(states)
-        result = _run_with(self._runner, steps, self._tabulated(steps), every, progress, planned, parameters)
-        changed = {**states, **parameters}
-
-        def description() -> dict[str, Any]:
-            about = self._about
-            if test is self.test:
-                about = {**about, "parameters": {**about["parameters"], **changed}}
-            else:  # its Python files are those from which the tick was made
-                about = {**test.about(), **{word: about[word] for word in ("files",) if word in about}}
-            whole = {**about, "seconds": length, "every": every}
-            if not calls(tick):  # a Python function is in no file
-                repeated = dump_tick(_with_numbers(tick, changed))
-                described = {name: signal.describe() for name, signal in tables.items()}
-                whole["repeat"] = {"tick": repeated, "steps": steps, "tables": described}
-                if planned:
-                    whole["repeat"]["sets"] = [[at, numbers] for at, numbers in planned.items()]
-            if self._remedies:
-                whole["remedies"] = self._remedies
-            return whole
-
-        return _finish(tick, result, self._runner, description, self._remedies, {"seed": test.seed})
-
-    def only_numbers_differ(self, other: PreparedTest) -> bool:
-        """Whether another test is this one with other values of parameters of the tick, and nothing else."""
-        names = _differing_values(self.test, other.test)
-        if calls(self._tick) or self.test.switching or not self._worked_in.isdisjoint(names):
-            return False  # which modes elements that switch begin in depends on values
-        signals, others = (
-            {name: signal.describe() for name, signal in of._tables.items()} for of in (self, other)
-        )
-        same_tick = differ_in_parameters_only(self._tick, other._tick, names)
-        return same_tick and signals == others and self._remedies == other._remedies
-
-    def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
-        """Return the rows of the tabulated signals, which are the same in every run of a length."""
-        if self._inputs is None or self._inputs[0] != steps:
-            rows = now_and_next(self._tables.values(), steps, self._tick.period) if self._tables else None
-            self._inputs = steps, rows
-        return self._inputs[1]
-
-    def _numbers(self, values: Mapping[str, float | str]) -> tuple[dict[str, float], dict[str, float]]:
-        """Return first states and parameters in SI by name; what the tick does not have is refused."""
-        tick = self._tick
-        for name in values:
-            if name in self._worked_in:
-                raise InputError(
-                    f"the integrator has worked '{name}' into its matrices, and a prepared test keeps them; "
-                    "take test.with_values(...), which makes them anew"
-                )
-        checked = checked_values([*tick.parameters, *tick.states], values, tick.name)
-        states, parameters = (
-            {v.name: x for v, x in checked.items() if v in of} for of in (tick.states, tick.parameters)
-        )
-        return states, parameters
-
-
-PREPARED = "_prepared"
-"""Where a test, and those that differ from it in values, keep what is compiled while it does not run."""
-
-
-class _Prepared:
-    """What is compiled of tests that differ in values only, by back end, while it does not run.
-
-    Attributes
-    ----------
-    idle
-        One of the tests, by back end.
-    numbers
-        Names of values that have been seen to change nothing but a parameter of the tick.
-    """
-
-    def __init__(self) -> None:
-        self.idle: dict[str, PreparedTest] = {}
-        self.numbers: set[str] = set()
-
-
-def share_prepared(test: Rehearsable, other: Rehearsable) -> None:
-    """Let a test that differs from another in values only run what is compiled of it, where it can.
-
-    Parameters
-    ----------
-    test, other
-        The test, and the one with other values.
-    """
-    other.__dict__[PREPARED] = test.__dict__.setdefault(PREPARED, _Prepared())
-
-
-@contextmanager
-def prepared_for(test: Rehearsable, backend: str) -> Iterator[PreparedTest]:
-    """Give what is compiled of a test, or of one that differs from it in numbers only; else compile it.
-
-    Whether a value is a mere number is seen from two ticks built with different ones. So the first test with
-    another value is built like any other; those that follow are not.
-
-    Parameters
-    ----------
-    test, backend
-        What is to run, and where.
-    """
-    shared: _Prepared = test.__dict__.setdefault(PREPARED, _Prepared())
-    prepared = shared.idle.pop(backend, None)
-    values = {} if prepared is None else _differing_values(prepared.test, test)
-    if prepared is None:
-        prepared = test.prepare(backend)
-    elif not values.keys() <= shared.numbers or None in values.values():
-        own = test.prepare(backend)
-        if prepared.only_numbers_differ(own):
-            shared.numbers.update(values)
-        else:  # what it is built with goes deeper: it keeps to itself
-            shared.idle[backend] = prepared
-            shared = test.__dict__[PREPARED] = _Prepared()
-            prepared = own
-    try:
-        yield prepared
-    finally:
-        shared.idle[backend] = prepared
-
-
-def _differing_values(test: Rehearsable, other: Rehearsable) -> dict[str, float | None]:
-    """Return the values of another test that are not those of a test, which it is but for its values."""
-    before, after = test.arguments["values"] or {}, other.arguments["values"] or {}
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    values = {name: after[name] if name in after else other.parameters[name] for name in names}
-    return values if test.seed == other.seed else {**values, SEED: other.seed}
-
-
-def differ_in_parameters_only(tick: Tick, other: Tick, names: Iterable[str]) -> bool:
-    """Whether two ticks are the same but for the values of some parameters.
-
-    Parameters
-    ----------
-    tick, other
-        The ticks.
-    names
-        Of the parameters that may differ.
-    """
-    free = set(names)
-    parameters, others = (
-        {v.name: x for v, x in of.parameters.items() if v.name not in free} for of in (tick, other)
-    )
-    without_values = (replace(t, parameters=dict.fromkeys(t.parameters, 0.0)) for t in (tick, other))
-    one, two = (json.dumps(dump_tick(t), sort_keys=True) for t in without_values)
-    return parameters == others and one == two
-
-
-def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:
-    """Return a tick with other values of parameters and first states, by name."""
-    parameters, states = (
-        {v: float(numbers.get(v.name, x)) for v, x in of.items()} for of in (tick.parameters, tick.states)
-    )
-    return replace(tick, parameters=parameters, states=states) if numbers else tick
-
-
-@telling("repeating the run")
-def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
-    """Repeat a saved run exactly, from its file alone.
-
-    Of a run in real time, what the loop computed is repeated from what it measured.
-
-    The attribute ``difference`` of its record says how it differs from the file; it is empty where the two
-    are equal to the last bit.
-
-    Parameters
-    ----------
-    path
-        A run file.
-    backend
-        As for ``test.run``.
-    isolated
-        Whether another process reads the file, as is wise with a stranger's: see `Record.load`.
-    """
-    old = Record.load(path, isolated=isolated)
-    again = repetition_of(old.description, str(path)).of_what_was_measured(old, str(path))
-    tick = again.tick
-    known = any(c.meaning != Meaning() for c in tick.channels)
-    runner = Runner(tick, backend)
-    result = _run_with(runner, again.steps, again.inputs(old), again.every, None, again.sets)
-    run = _finish(
-        tick,
-        result,
-        runner,
-        dict(old.description),
-        old.description.get("remedies", {}),
-        {"repeats": str(path), "seed": old.attributes.get("seed")},
-        None if known else old.meanings,  # a tick of an older file says nothing of its channels
-    )
-    attributes = {**run.record.attributes, "difference": difference(old, run.record)}
-    return Run(replace(run.record, attributes=attributes))
-
-
 def _unbroken(record: Record) -> Record:
     """Return the longest part of a record in which no tick is missing: spectra need even samples."""
     steps = np.diff(record.time)
@@ -607,132 +363,3 @@ def _unbroken(record: Record) -> Record:
     edges = [0, *(np.flatnonzero(steps > 1.5 * np.median(steps)) + 1).tolist(), len(record)]
     first, last = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
     return record.between(record.time[first], record.time[last - 1])
-
-
-def _run_with(
-    runner: Runner,
-    steps: int,
-    inputs: NDArray[np.float64] | None,
-    every: int,
-    progress: Callable[[int, int], None] | None,
-    sets: Mapping[int, Mapping[str, float]],
-    parameters: Mapping[str, float] | None = None,
-) -> Result:
-    """Run a tick with values of parameters by name, and with others from some ticks on."""
-    values = dict(parameters or {})
-    if not sets:
-        return runner.run(steps, inputs, values, every, progress)
-    parts: list[Result] = []
-    for begin, end in pairwise(sorted({0, *sets, steps})):
-        values.update(sets.get(begin, {}))
-
-        def told(done: int, _: int, begin: int = begin) -> None:
-            if progress is not None:
-                progress(begin + done, steps)
-
-        rows = None if inputs is None else inputs[begin:end]
-        parts.append(runner.run(end - begin, rows, values, every, told))
-        if not parts[-1].finished:
-            break
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[Result]) -> Result:
-    """Return the parts of a run, one after the other, as one; how it ended says the last."""
-    return replace(
-        parts[-1],
-        time=np.concatenate([part.time for part in parts]),
-        channels={n: np.concatenate([part.channels[n] for part in parts]) for n in parts[0].channels},
-        steps=sum(part.steps for part in parts),
-        wall_seconds=sum(part.wall_seconds for part in parts),
-    )
-
-
-def _finish(
-    tick: Tick,
-    result: Result,
-    runner: Runner,
-    description: dict[str, Any] | Callable[[], dict[str, Any]],
-    remedies: Mapping[str, str],
-    extra: Mapping[str, object],
-    meanings: Mapping[str, Meaning] | None = None,
-) -> Run:
-    attributes = {
-        "status": "completed" if result.finished else "stopped",
-        "message": why_stopped(tick, result, remedies),
-        "backend": runner.backend,
-        "backend_message": runner.message,
-        "wall_seconds": result.wall_seconds,
-        "steps": result.steps,
-        **_first_cause(result),
-        **origin(),
-        **extra,
-    }
-    units = {c.name: c.unit for c in tick.channels}
-    own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
-    return Run(Record(result.time, result.channels, units, description, attributes, own))
-
-
-def origin() -> dict[str, str | dict[str, str]]:
-    """Return what a run file says of when it was made, and with which software."""
-    import bondloop
-
-    return {
-        "versions": {
-            "bondloop": bondloop.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _first_cause(result: Result) -> dict[str, str]:
-    """Return the attribute that tells in words why the interlock tripped first, if there is one."""
-    if CAUSE not in result.channels:
-        return {}
-    causes = result.channels[CAUSE]
-    return {"cause_words": cause_words(causes[np.argmax(causes != 0)] if len(causes) else 0)}
-
-
-def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
-    """Say when and why a run stopped: what was found, what was allowed, what to do."""
-    channel = result.stopped_channel
-    if result.status == "loop not converged":
-        return (
-            f"the run {result.message}; give a higher rate, or more iterations (of the integrator, such as "
-            "NewmarkAverage(iterations=30)), and check the laws around the loop for jumps"
-        )
-    if result.status == "not a number":
-        in_python = calls(tick, in_python=True)
-        foreign = {f.__qualname__: 0 for label, f in calls(tick).items() if label not in in_python}
-        if foreign:  # its C says why where it can: in no return value
-            return f"{result.message}; {', '.join(foreign)} is a part of it, and says why on standard error"
-    if result.finished or channel is None or result.status != "beyond bounds":
-        return result.message
-    bound = tick.bounds.get(channel, float("inf"))
-    values = result.channels[channel]
-    recorded = next(c for c in tick.channels if c.name == channel)
-    unit = recorded.unit
-    when = f"at t = {result.stopped_at:.4g} s"
-    if bound >= DIVERGED:
-        size = f"{bound:.0e} {unit}".rstrip()
-        return f"the test diverged: '{channel}' grew beyond {size} {when}; check() tells why"
-    # With `every` above 1 the sample that crossed the limit may not have been recorded.
-    crossed = len(values) > 0 and abs(values[-1]) > bound
-    found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
-    word = limit_word(recorded.meaning)
-    raised = f", or raise limits.{word}" if word else " or raise its limit"
-    remedy = remedies.get(channel, f"lower the excitation, improve the controller{raised}")
-    return f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; {remedy}"
-
-
-def shown(value: float, unit: str) -> str:
-    """Write a value with its unit, in mm where metres would be small.
-
-    >>> shown(0.0251, "m"), shown(512.3, "N"), shown(20_000.0, "N")
-    ('25.1 mm', '512.3 N', '20000 N')
-    """
-    if unit in ("m", "m/s") and abs(value) < 1:
-        value, unit = 1e3 * value, f"m{unit}"
-    return f"{float(f'{value:.4g}'):.6g} {unit}".rstrip()

@@ -6,17 +6,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.engine.ir import Role
-from bondloop.errors import InputError
-from bondloop.rehearsal.excitation_findings import excitation_findings
-from bondloop.rehearsal.sensor_range import saturated_share
-from bondloop.rehearsal.structure_findings import energy_words, sense, structure_findings
+import numpy as np
+
+from bondloop.engine.ir import Meaning, Role
+from bondloop.errors import BondloopError, InputError
+from bondloop.rehearsal.rehearsal import POWER
 from bondloop.results.assess import (
     FEWEST,
     SCALES,
     Finding,
     Grade,
     delay,
+    energy_error,
     finite_part,
     frequency_evaluation_index,
     graded,
@@ -26,16 +27,320 @@ from bondloop.results.assess import (
     peak_amplitude_error,
     percent,
     vibration,
+    work,
 )
-from bondloop.rigs import MEASURED
+from bondloop.rigs import MEASURED, Bias, Chain, GainError, Noise, Quantisation, Saturation, Sensor
+from bondloop.safety import FORCE_SWITCH
+from bondloop.signals import Signal, signal_from
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.results.records import Record
 
     Samples = NDArray[np.float64]
+    from bondloop.rigs import Imperfection
+
+
+HARDLY = 0.01
+"""Share of its peak below which an excitation hardly moves: a response to it says nothing of the rest."""
+MOST_SAMPLES = 200_000
+
+
+def excitation_findings(record: Record) -> Iterator[Finding]:
+    """Yield a finding for each excitation that is too fast for its samples, and one where all come too late.
+
+    Late is an excitation that has its strong part after the end of the run.
+
+    Parameters
+    ----------
+    record
+        The whole run, with the description of its test.
+    """
+    if not len(record):
+        return
+    end, quiet = float(record.time[-1]), []
+    rate = record.description.get("rate")
+    if isinstance(rate, float) and rate > 0:
+        for name, signal in _signals(record.description):
+            text = None if signal is None else undersampled(signal, 1 / rate)
+            if text is not None:
+                words = f"The excitation '{name}' {text}."
+                yield Finding("excitation's sampling", float("nan"), Grade.NOT_AT_ALL, words)
+    for name, signal in _signals(record.description):
+        silence = None if signal is None else _silence(signal, end)
+        if silence is None:
+            return
+        quiet.append((name, *silence))
+    if quiet:
+        name, share, begin, first, last = max(quiet, key=lambda one: one[1])
+        words = (
+            f"The excitation '{name}' hardly moved in the {end:.4g} s of the run, up to {100 * share:.2g} % "
+            f"of its peak: its strong part is from {first:.3g} to {last:.3g} s; run longer, or let it begin "
+            f"earlier with {_earlier(begin, first, last, end)}."
+        )
+        yield Finding("excitation", share, Grade.NOT_AT_ALL, words)
+
+
+def undersampled(signal: Signal, period: float) -> str | None:
+    """Return what is wrong with samples of a signal; None where they show its frequencies.
+
+    >>> from bondloop.signals import Sine
+    >>> undersampled(Sine(1, frequency=4), 0.125)
+    'goes up to 4 Hz, and samples every 0.125 s show it as a slower one; take a step shorter than 0.125 s'
+    >>> undersampled(Sine(1, frequency=4), 0.1249)
+    """
+    highest = signal.highest_frequency
+    if highest is None or 2 * highest * period * (1 + 1e-12) < 1:
+        return None
+    return (
+        f"goes up to {highest:.4g} Hz, and samples every {period:.4g} s show it as a slower one; "
+        f"take a step shorter than {0.5 / highest:.4g} s"
+    )
+
+
+def _earlier(begin: float, first: float, last: float, end: float) -> str:
+    """Return how to shift a signal so that its strong part comes early in a run, and what that leaves out.
+
+    >>> _earlier(10.4, 12.0, 20.0, 15.0), _earlier(10.4, 19.0, 25.0, 9.0)
+    (".shifted('-10 s')", ".shifted('-19 s')")
+    >>> _earlier(4.2, 9.37, 33.0, 4.0)
+    ".shifted('-9 s'), and run 24 s to see all of it"
+    """
+    shift = float(math.floor(begin))
+    if first - shift > end / 2:  # a long quiet beginning: leave it out
+        tenths = 10 ** math.ceil(
+            -math.log10(end / 4)
+        )  # so fine that what is rounded off is a part of the run
+        shift = math.floor(first * tenths) / tenths
+    rest = math.ceil(round(10 * (last - shift), 6)) / 10
+    more = f", and run {rest:.4g} s to see all of it" if rest > end else ""
+    return f".shifted('-{shift:.6g} s'){more}"
+
+
+def _signals(description: Mapping[str, object]) -> Iterator[tuple[str, Signal | None]]:
+    """Yield the signals of a test; None for one that its description does not tell completely."""
+    for part in ("ground", "excitation"):
+        entries = description.get(part)
+        for name, entry in (entries if isinstance(entries, Mapping) else {}).items():
+            try:
+                signal = signal_from(entry) if isinstance(entry, Mapping) else None
+            except BondloopError:  # written in Python, or of a file that is not here
+                signal = None
+            yield str(name), signal
+
+
+def _silence(signal: Signal, end: float) -> tuple[float, float, float, float] | None:
+    """Return the share of its peak that a signal reaches until an end, when it begins, and its strong part.
+
+    None where it moves until then, or goes on for ever.
+    """
+    duration = signal.duration
+    if not end < duration < math.inf:
+        return None
+    times = np.linspace(0.0, duration, min(MOST_SAMPLES, max(2, math.ceil(duration / 0.005))))
+    size = np.abs(signal(times))
+    peak = size.max()
+    share = float(size[times <= end].max() / peak) if peak > 0 else 1.0
+    if share >= HARDLY:
+        return None
+    grown = np.cumsum(size**2)
+    first, last = np.interp([0.05, 0.95], grown / grown[-1], times)
+    begin = times[np.argmax(size >= HARDLY * peak)]
+    return share, float(begin), float(first), float(last)
+
+
+RATES = {"m": 0, "rad": 0, "m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2, "N": 2, "N m": 2}
+"""How often a quantity is a displacement's rate, by its unit; a force is one as much as an acceleration."""
+
+
+def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> Iterator[Finding]:
+    """Yield the error against the reference, and the energy of the transfer systems beside the excitation's.
+
+    The share of false energy says by how much the damping is wrong, and so how far the response may be off:
+    in resonance by as much, elsewhere by less. Where a reference tells how far it is off, that counts.
+    """
+    errors = reference_errors(record)
+    if errors:
+        worst = max(errors, key=lambda name: errors[name])
+        yield _off_reference(worst, record.meanings[worst], errors[worst], len(pairs) > 1)
+    share = _supplied_share(record, pairs, whole)
+    if share is not None:
+        yield _supplied(share, len(pairs) > 1, compared=bool(errors))
+
+
+def reference_errors(record: Record) -> dict[str, float]:
+    """Return the normalised rms errors of all that can be compared with the reference, by channel.
+
+    Each is the worse of two: of the whole signal, and without its mean and drift.
+    """
+    if FORCE_SWITCH in record:
+        closed = record[FORCE_SWITCH] >= 1
+        if not closed.any():
+            return {}
+        record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)
+    errors: dict[str, float] = {}
+    for name in record:
+        ours = record.meanings[name].counterpart
+        if ours not in record:
+            continue
+        (x, y), _ = finite_part(record, (name, ours))
+        if x.size < FEWEST:
+            continue
+        both = [normalised_rms_error(x, y)]
+        moving = vibration(mean_period(record), x, y, rates=RATES.get(record.units[name], 1))
+        if moving is not None:
+            both.append(normalised_rms_error(*moving.signals))
+        if not math.isnan(both[0]):
+            errors[ours] = max(both)
+    return errors
+
+
+def _off_reference(channel: str, meaning: Meaning, error: float, several: bool) -> Finding:
+    what = f"'{channel}'"
+    if meaning.interface is not None:
+        where = f"interface {meaning.interface + 1}" if several else "the interface"
+        what = f"The {'force' if meaning.kind == 'effort' else 'motion'} at {where}"
+    bad = SCALES["reference error"].grade(error) >= Grade.POORLY
+    effect = ": another structure was tested than was meant" if bad else ""
+    return graded(
+        "reference error",
+        error,
+        f"{what} was {percent(error)} (rms) off the reference, the complete structure computed beside the "
+        f"test{effect}.",
+    )
+
+
+def _supplied_share(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> float | None:
+    """Return the energy of the transfer systems over what the excitation supplied; None where unknown."""
+    if POWER not in record or not pairs:
+        return None
+    total = 0.0
+    for desired, actual in pairs:
+        force = record.at_interface(actual, Role.ACTUAL, "effort")
+        if force is None:
+            return None
+        (x, y, f), _ = finite_part(record, (desired, actual, force))
+        if x.size < FEWEST:
+            return None
+        energy = float(energy_error(f, x, y)[-1])
+        # Of several, which way the bonds point is not in the record: their sizes add up.
+        total += abs(energy) if len(pairs) > 1 else energy * sense(whole, actual)
+    until = whole.between(-math.inf, float(record.time[-1]))
+    (power,), _ = finite_part(until, (POWER,))
+    if power.size < FEWEST:
+        return None
+    # The most that had been supplied at any time: what was dissipated and held, also where some came back.
+    supplied = float(work(power, until.time[: power.size]).max())
+    if supplied > 0:
+        return total / supplied
+    return math.inf if total > 0 and np.any(power) else None
+
+
+def _supplied(share: float, several: bool, *, compared: bool) -> Finding:
+    who = "The transfer systems" if several else "The transfer system"
+    did, effect = energy_words(0.0 if several else share)
+    words = f"{who} {did} {percent(abs(share))} as much energy as the excitation supplied, {effect}"
+    if math.isinf(share):
+        words = f"{who} put in all of the energy, for the excitation supplied none, as negative damping would"
+    if compared:
+        return Finding("supplied energy", share, None, f"{words}.")
+    more = f"{words}; a reference would tell how far that changed the response."
+    return graded("supplied energy", share, more)
+
+
+def energy_words(energy: float) -> tuple[str, str]:
+    """Return what was done and what it acts like; zero where the direction is not known."""
+    if energy > 0:
+        return "put in", "as negative damping would"
+    if energy < 0:
+        return "took out", "as additional damping would"
+    return "put in or took out", "as false damping would"
+
+
+def sense(whole: Record, actual: str) -> int:
+    """Return +1 where force times velocity is the power into the specimen, -1 where it is that out of it.
+
+    Which way the cut bond points is not in a record, but a specimen at rest has nothing to give: up to any
+    time, work has gone into it. 0 where there is no force.
+
+    Examples
+    --------
+    >>> from bondloop.results import Record
+    >>> x = np.sin(np.linspace(0, 20, 500))
+    >>> kinds = {n: Meaning(Role.ACTUAL, kind=k) for n, k in (("x", "displacement"), ("f", "effort"))}
+    >>> sense(Record(np.arange(500.0), {"x": x, "f": -3 * x}, meanings=kinds), "x")
+    -1
+    """
+    force = whole.at_interface(actual, Role.ACTUAL, "effort")
+    if force is None:
+        return 0
+    (f, y), _ = finite_part(whole, (force, actual))
+    return int(np.sign(work(f, y).sum())) if f.size else 0
+
+
+def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tuple[float, float]:
+    """Return the least and the greatest reading after a chain of imperfections; infinite without a limit.
+
+    Parameters
+    ----------
+    imperfections
+        In the order in which the signal passes them.
+    noise
+        How often noise behind a limit takes its rms off both ends: readings that near to one may be at it.
+
+    Examples
+    --------
+    >>> span((Saturation(100.0), Bias(4.0), GainError("50 %")))
+    (-144.0, 156.0)
+    """
+    low, high = -math.inf, math.inf
+    for part in imperfections:
+        if isinstance(part, (Sensor, Chain)):
+            inner = span(part.imperfections if isinstance(part, Sensor) else part.parts, noise=noise)
+            low, high = max(low, inner[0]), min(high, inner[1])
+        elif isinstance(part, Quantisation):
+            low, high = max(low, -part.range), min(high, part.range - part.resolution)
+        elif isinstance(part, Saturation):
+            assert isinstance(part.low, float)
+            low, high = max(low, part.low), min(high, part.high)
+        elif isinstance(part, Bias):
+            low, high = low + part.offset, high + part.offset
+        elif isinstance(part, GainError):
+            low, high = sorted(((1 + part.error) * low, (1 + part.error) * high))
+        elif isinstance(part, Noise):
+            low, high = low + noise * part.rms, high - noise * part.rms
+    return (low, high) if low < high else (-math.inf, math.inf)
+
+
+def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, object]) -> float:
+    """Return the share of readings at an end of the range of a sensor, given by its description.
+
+    Examples
+    --------
+    >>> sensor = Sensor((Saturation(2.0),)).describe()
+    >>> saturated_share(np.array([0.0, 1.0, 2.0, -2.0]), sensor)
+    0.5
+    """
+    try:
+        low, high = span(Sensor.from_description(sensor).imperfections)
+    except InputError:  # a sensor of someone's own, whose range is not known
+        return 0.0
+    if readings.size == 0:
+        return 0.0
+    return float(np.mean(at_an_end(readings, low, high)))
+
+
+def at_an_end(readings: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    """Return which readings are at an end of a range, but for rounding.
+
+    Examples
+    --------
+    >>> at_an_end(np.array([0.0, 2.0, -2.0]), -2.0, 2.0).tolist()
+    [False, True, True]
+    """
+    near = 1e-9 * (high - low) if math.isfinite(high - low) else 0.0
+    return np.asarray((readings >= high - near) | (readings <= low + near))
 
 
 def run_findings(

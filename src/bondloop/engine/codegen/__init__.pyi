@@ -6,7 +6,6 @@ from bondloop.engine.codegen.batch import BatchResult as BatchResult
 from bondloop.engine.codegen.batch import next_size as next_size
 from bondloop.engine.codegen.c_writer import write_c as write_c
 from bondloop.engine.codegen.c_writer import write_c_sized as write_c_sized
-from bondloop.engine.codegen.cache import private as private
 from bondloop.engine.codegen.cuda import gpu_obstacle as gpu_obstacle
 from bondloop.engine.codegen.plan import Plan as Plan
 from bondloop.engine.codegen.runner import BACKENDS as BACKENDS
@@ -22,4 +21,5 @@ from bondloop.engine.codegen.toolchain import build_program as build_program
 from bondloop.engine.codegen.toolchain import cache_folder as cache_folder
 from bondloop.engine.codegen.toolchain import compiler as compiler
 from bondloop.engine.codegen.toolchain import load as load
+from bondloop.engine.codegen.toolchain import private as private
 from bondloop.engine.codegen.wasm import write_wasm as write_wasm

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.engine.codegen import policy
-from bondloop.engine.codegen.c_body import CBody
 from bondloop.engine.codegen.c_helpers import helpers
 from bondloop.engine.codegen.c_text import REFUSAL, CText
+from bondloop.engine.codegen.c_writer import CBody
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
 from bondloop.engine.ir import (
     COMPARISONS,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bondloop.engine.codegen import policy
-from bondloop.engine.codegen.c_body import CBody
 from bondloop.engine.codegen.c_helpers import helpers
 from bondloop.engine.codegen.c_lanes import LOOP_CODES
+from bondloop.engine.codegen.c_writer import CBody
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, Line, Plan
 from bondloop.errors import CompileError
 

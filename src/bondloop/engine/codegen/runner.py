@@ -13,7 +13,7 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.engine.analysis.spectrum import Point
 from bondloop.engine.codegen import policy
-from bondloop.engine.codegen.library import CBackend
+from bondloop.engine.codegen.backend import CBackend
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
 from bondloop.engine.codegen.py_writer import PythonBackend
 from bondloop.engine.data import checked_values

@@ -1,6 +1,9 @@
 from bondloop.engine.laws.law import Law as Law
+from bondloop.engine.laws.law import Readings as Readings
+from bondloop.engine.laws.law import called as called
 from bondloop.engine.laws.law import entries as entries
 from bondloop.engine.laws.law import formulas as formulas
+from bondloop.engine.laws.law import one_number as one_number
 from bondloop.engine.laws.samples import as_samples as as_samples
 from bondloop.engine.laws.samples import in_si as in_si
 from bondloop.engine.laws.traced import Traced as Traced
@@ -11,6 +14,3 @@ from bondloop.engine.laws.traced import expression as expression
 from bondloop.engine.laws.traced import named_parts as named_parts
 from bondloop.engine.laws.traced import operations_of as operations_of
 from bondloop.engine.laws.traced import same_twice as same_twice
-from bondloop.engine.laws.written import Readings as Readings
-from bondloop.engine.laws.written import called as called
-from bondloop.engine.laws.written import one_number as one_number

@@ -32,7 +32,7 @@ from bondloop.engine.ir import (
     variables,
 )
 from bondloop.engine.passes.descriptor_form import rate_rows
-from bondloop.engine.passes.mode_merge import folded, needed
+from bondloop.engine.passes.mode_resolution import folded, needed
 from bondloop.errors import SolveError
 
 if TYPE_CHECKING:

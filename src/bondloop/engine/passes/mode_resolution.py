@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,27 +32,292 @@ from bondloop.engine.ir import (
     Tick,
     Update,
     Var,
+    components,
     every,
     function,
     instantiate,
     is_trivial,
     revised,
+    schedule,
     select,
     substitute,
     variables,
-)
-from bondloop.engine.passes.switching_goals import (
-    jump_goals,
-    port_goals,
-    scheduled,
-    switching_rules,
-    with_sizes,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bondloop.engine.ir import SystemData
+    from bondloop.engine.ir import Rule, Statement, SystemData
+
+
+def switching_rules(system: SystemData) -> list[Rule]:
+    """Return the rules of all elements that switch."""
+    return [rule for part in system.switching for rule in part.rules]
+
+
+def jump_goals(system: SystemData) -> list[Expr]:
+    """Return the contents after a change, then efforts' and flows' impulses, rule by rule."""
+    rules = switching_rules(system)
+    after = [e for part in system.switching for e in part.after.values()]
+    return [*after, *(r.effort_impulse for r in rules), *(r.flow_impulse for r in rules)]
+
+
+def port_goals(system: SystemData) -> list[Expr]:
+    """Return efforts, flows, and what else the rules read."""
+    rules = switching_rules(system)
+    return [*(r.effort for r in rules), *(r.flow for r in rules), *(t for r in rules for t in r.terms)]
+
+
+def scheduled(
+    system: SystemData, goals: Sequence[Expr], definitions: Mapping[Var, Expr] | None = None
+) -> list[Statement]:
+    """Order what goals of the switching need; the definitions are the system's with those of the jumps."""
+    if definitions is None:
+        definitions = all_definitions(system)
+    tears = [*(t for part in system.switching for t in part.tears), *system.tears]
+    return schedule(definitions, [v for g in goals for v in variables(g)], tears, system.iterations)
+
+
+def all_definitions(system: SystemData) -> dict[Var, Expr]:
+    """Return the assignments of a system, with those of its jumps."""
+    jumps = {v: e for part in system.switching for v, e in part.definitions.items()}
+    return {**system.definitions, **jumps}
+
+
+def with_sizes(statements: Sequence[Statement], goals: Sequence[Expr]) -> tuple[list[Statement], list[Expr]]:
+    """Return a program that computes sizes beside values, and the sizes of some expressions of it.
+
+    The size of a variable that is not computed is its magnitude, that of a sum the sum of the sizes.
+
+    >>> a, b, c = Var("a"), Var("b"), Var("c")
+    >>> _, (size,) = with_sizes([Assign(c, a - b)], [2 * c])
+    >>> print(size)
+    2*c.size
+    """
+    table: dict[Var, Expr] = {}
+
+    def size(e: Expr) -> Expr:
+        if isinstance(e, Var):
+            return table[e] if e in table else function("fabs", e)
+        if isinstance(e, Const):
+            return Const(abs(e.value))
+        assert isinstance(e, Op)
+        if e.name == "add":
+            return Op("add", tuple(size(a) for a in e.args))
+        if e.name == "neg":
+            return size(e.args[0])
+        if e.name == "mul":
+            return size(e.args[0]) * size(e.args[1])
+        if e.name == "div":
+            return size(e.args[0]) / function("fabs", e.args[1])
+        if e.name == "select":
+            return select(e.args[0], size(e.args[1]), size(e.args[2]))
+        return function("fabs", e)
+
+    result: list[Statement] = []
+
+    def sized(target: Var, expr: Expr) -> None:
+        own = Var(f"{target.name}.size")
+        result.append(Assign(own, size(expr)))
+        table[target] = own
+
+    for statement in statements:
+        result.append(statement)
+        for target, expr in statement.defines:  # what is guessed counts with its magnitude
+            sized(target, expr)
+    return result, [size(g) for g in goals]
+
+
+VARIANT = "~"
+"""Between a name and the number of its variant, where a variable is computed differently in some modes."""
+
+Bits = tuple[int, ...]
+
+
+class Merge:
+    """The assignments of several modes, merged.
+
+    Parameters
+    ----------
+    modes
+        For every mode which elements impose their effort (1) and which their flow (0).
+    programs
+        For every mode its assignments.
+    leaves
+        By name, the variables that are not assigned: states, inputs, parameters, modes.
+    conditions
+        The variables of the elements' modes, in the order of the bits.
+
+    Attributes
+    ----------
+    definitions
+        The assignments of all modes together.
+    """
+
+    def __init__(
+        self,
+        modes: Sequence[Bits],
+        programs: Sequence[Mapping[Var, Expr]],
+        leaves: Mapping[str, Var],
+        conditions: Sequence[Var],
+    ) -> None:
+        self.modes, self.conditions, self.leaves = modes, conditions, leaves
+        self.tables: list[dict[Var, Expr]] = [{} for _ in modes]
+        self.definitions: dict[Var, Expr] = {}
+        shared: dict[tuple[str, int], Var] = {}
+        classes = _refined(programs)
+        counts: dict[str, int] = {}
+        for own in classes:
+            for name, number in own.items():
+                counts[name] = max(counts.get(name, 0), number + 1)
+        for program, own, table in zip(programs, classes, self.tables, strict=True):
+            for v in program:
+                key = (v.name, own[v.name])
+                if key not in shared:
+                    suffix = f"{VARIANT}{key[1] + 1}" if counts[v.name] > 1 else ""
+                    shared[key] = Var(v.name + suffix, quantity=v.quantity)
+                table[v] = shared[key]
+        for program, table in zip(programs, self.tables, strict=True):
+            for v, expr in program.items():
+                merged = table[v]
+                assert isinstance(merged, Var)
+                if merged not in self.definitions:
+                    self.definitions[merged] = self._put(expr, table)
+        self._still_loops()
+
+    def _still_loops(self) -> None:
+        """Let loops that are not of the present mode be zero: there they need not have a solution."""
+        used = [set(table.values()) for table in self.tables]
+        for members in components(self.definitions, self.definitions):
+            if len(members) == 1 and members[0] not in variables(self.definitions[members[0]]):
+                continue
+            for v in members:
+                own = [Const(float(v in of_mode)) for of_mode in used]
+                condition = self._chosen([(b, _shape(e), e) for b, e in zip(self.modes, own, strict=True)])
+                self.definitions[v] = select(condition, self.definitions[v], 0.0)
+
+    def _put(self, expr: Expr, table: dict[Var, Expr]) -> Expr:
+        for v in variables(expr):
+            if v not in table:
+                table[v] = self.leaves[v.name]
+        return substitute(expr, table)
+
+    def value(self, exprs: Sequence[Expr]) -> Expr:
+        """Return what is one expression in each mode as one expression of all."""
+        merged = [self._put(e, table) for e, table in zip(exprs, self.tables, strict=True)]
+        return self._chosen([(bits, _shape(e), e) for bits, e in zip(self.modes, merged, strict=True)])
+
+    def _chosen(self, cases: Sequence[tuple[Bits, Hashable, Expr]]) -> Expr:
+        """Return a choice by as few modes as are needed to tell the cases apart."""
+        kinds = {shape for _, shape, _ in cases}
+        if len(kinds) == 1:
+            return cases[0][2]
+
+        def split(i: int) -> list[list[tuple[Bits, Hashable, Expr]]]:
+            return [[c for c in cases if c[0][i] == bit] for bit in (1, 0)]
+
+        def cost(i: int) -> tuple[int, int]:
+            sides = split(i)
+            return (not all(sides), sum(len({shape for _, shape, _ in side}) for side in sides))
+
+        best = min(range(len(self.conditions)), key=cost)
+        yes, no = split(best)
+        condition = Op("ne", (self.conditions[best], Const(0.0)))
+        return select(condition, self._chosen(yes), self._chosen(no))
+
+
+def _refined(programs: Sequence[Mapping[Var, Expr]]) -> list[dict[str, int]]:
+    """Return for each mode a number for every name: equal ones where it reads the same."""
+    shapes: list[dict[str, tuple[int, tuple[str, ...]]]] = []
+    known: dict[Hashable, int] = {}
+    for program in programs:
+        own = {}
+        for v, expr in program.items():
+            read = tuple(w.name for w in variables(expr))
+            own[v.name] = (known.setdefault(_shape(expr), len(known)), read)
+        shapes.append(own)
+    classes = [dict.fromkeys(own, 0) for own in shapes]
+    total = -1
+    while True:
+        numbers: dict[str, dict[Hashable, int]] = {}
+        refined = []
+        for own, old in zip(shapes, classes, strict=True):
+            fresh = {}
+            for name, (shape, read) in own.items():
+                key = (old[name], shape, tuple(old.get(r, -1) for r in read))
+                of_name = numbers.setdefault(name, {})
+                fresh[name] = of_name.setdefault(key, len(of_name))
+            refined.append(fresh)
+        count = sum(len(n) for n in numbers.values())
+        classes = refined
+        if count == total:
+            return classes
+        total = count
+
+
+def _shape(expr: Expr) -> Hashable:
+    """Return an expression as a value that equals that of any expression that reads the same."""
+    if isinstance(expr, Var):
+        return ("v", expr.name)
+    if isinstance(expr, Const):
+        return expr.value
+    assert isinstance(expr, Op)
+    return (expr.name, *map(_shape, expr.args))
+
+
+def needed(
+    definitions: Mapping[Var, Expr], goals: Iterable[Expr], put: Callable[[Expr], Expr]
+) -> dict[Var, Expr]:
+    """Return the definitions that expressions need, each as ``put`` makes it, in the order met.
+
+    Parameters
+    ----------
+    definitions
+        All that there are.
+    goals
+        What is to be computed, already put.
+    put
+        What is done to a definition before it is looked into: constants folded, variables put in.
+    """
+    found: dict[Var, Expr] = {}
+    work = [v for e in goals for v in variables(e)]
+    while work:
+        v = work.pop()
+        if v in definitions and v not in found:
+            found[v] = put(definitions[v])
+            work += variables(found[v])
+    return found
+
+
+def folded(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
+    """Return an expression with some variables replaced by constants, and choices by them made.
+
+    >>> m, x = Var("m"), Var("x")
+    >>> print(folded(select(Op("ne", (m, Const(0))), x, -x) + m, {m: Const(0)}))
+    -x + 0
+    """
+    if isinstance(expr, Var):
+        return values.get(expr, expr)
+    if not isinstance(expr, Op):
+        return expr
+    if expr.name == "select":
+        condition = folded(expr.args[0], values)
+        if isinstance(condition, Const):
+            return folded(expr.args[1 if condition.value else 2], values)
+    args = tuple(folded(a, values) for a in expr.args)
+    if expr.name == "ne" and all(isinstance(a, Const) for a in args):
+        a, b = args
+        return Const(float(a.value != b.value))  # type: ignore[attr-defined]
+    return expr if all(a is b for a, b in zip(args, expr.args, strict=True)) else Op(expr.name, args)
+
+
+def plain_name(v: Var) -> str:
+    """Return the name that a variable has in the model, whichever modes it is of.
+
+    >>> plain_name(Var("mass.effort~2"))
+    'mass.effort'
+    """
+    return v.name.partition(VARIANT)[0]
 
 
 ZERO = Const(0.0)
