@@ -10,7 +10,7 @@ import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se, Stop
 from bondloop.control import Direct
 from bondloop.errors import InputError
-from bondloop.integrate import RK4, Exact
+from bondloop.integrate import RK4, Exact, ForwardEuler
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
 from bondloop.rigs import Noise, Sensor
 
@@ -146,10 +146,10 @@ def test_other_values_run_as_a_test_built_anew_does(which, tmp_path):
     assert bl.rerun(run.save(tmp_path / "last.h5")).record.attributes["difference"] == ""
 
 
-def test_the_tick_is_built_anew_for_the_first_other_value_only():
+def test_between_values_with_which_a_tick_was_built_none_is_built_anew():
     integrator = Counted()
     test = gawthrop_three_mass.test().replaced(integrator=integrator)
-    for mass in (0.5, 0.6):
+    for mass in (0.5, 1.5):
         test.with_values({MASS: mass}).run(0.1)
     built = len(integrator.calls)
     for mass in (0.7, 0.8, 0.9):
@@ -157,6 +157,28 @@ def test_the_tick_is_built_anew_for_the_first_other_value_only():
     test.run(0.1)
     assert built > 0
     assert len(integrator.calls) == built
+
+
+@dataclass(frozen=True)
+class CoarseWithLightMasses(RK4):
+    """A scheme that depends on a value, as a user's integrator may."""
+
+    def discretise(self, system, period, inputs, goals):
+        light = system.parameters[MASS] < 0.4
+        scheme = ForwardEuler() if light else RK4()
+        return scheme.discretise(system, period, inputs, goals)
+
+
+def test_a_third_value_may_change_the_form_of_the_tick():
+    def made():
+        return gawthrop_three_mass.test().replaced(integrator=CoarseWithLightMasses())
+
+    test = made()
+    for mass in (1.0, 0.5, 0.7, 0.3, 0.45, 0.35, 1.2):
+        assert same(test.with_values({MASS: mass}).run(0.3), made().with_values({MASS: mass}).run(0.3)), mass
+    assert not same(
+        test.with_values({MASS: 0.35}).run(0.3), gawthrop_three_mass.test().with_values({MASS: 0.35}).run(0.3)
+    )
 
 
 def test_values_in_the_matrices_of_the_integrator_are_worked_in_every_time():

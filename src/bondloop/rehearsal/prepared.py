@@ -197,12 +197,34 @@ class _Prepared:
     idle
         One of the tests, by back end.
     numbers
-        Names of values that have been seen to change nothing but a parameter of the tick.
+        The lowest and the highest value, by name, of those with which ticks were built that differed in
+        nothing but that parameter.
     """
 
     def __init__(self) -> None:
         self.idle: dict[str, PreparedTest] = {}
-        self.numbers: set[str] = set()
+        self.numbers: dict[str, tuple[float, float]] = {}
+
+    def are_numbers(self, values: Mapping[str, float | None]) -> bool:
+        """Whether values lie between those with which the tick had the same form; zero is no such value.
+
+        What a tick is built with may be compared with a threshold: a third value may be beyond it. Seeds are
+        not compared.
+        """
+        return all(
+            value is not None
+            and name in self.numbers
+            and (name == SEED or (self.numbers[name][0] <= value <= self.numbers[name][1] and value != 0))
+            for name, value in values.items()
+        )
+
+    def learn(self, test: Rehearsable, values: Mapping[str, float | None]) -> None:
+        """Widen the intervals by the values of a test and by those of another, whose ticks were compared."""
+        for name, value in values.items():
+            before = test.parameters.get(name)
+            if value is not None and before is not None:
+                met = value, before, *self.numbers.get(name, ())
+                self.numbers[name] = min(met), max(met)
 
 
 def share_prepared(test: Rehearsable, other: Rehearsable) -> None:
@@ -220,8 +242,8 @@ def share_prepared(test: Rehearsable, other: Rehearsable) -> None:
 def prepared_for(test: Rehearsable, backend: str) -> Iterator[PreparedTest]:
     """Give what is compiled of a test, or of one that differs from it in numbers only; else compile it.
 
-    Whether a value is a mere number is seen from two ticks built with different ones. So the first test with
-    another value is built like any other; those that follow are not.
+    Whether a value is a mere number is seen from two ticks built with different ones: it holds between them.
+    So a test with a value beyond those before is built like any other, one with a value between them is not.
 
     Parameters
     ----------
@@ -233,10 +255,10 @@ def prepared_for(test: Rehearsable, backend: str) -> Iterator[PreparedTest]:
     values = {} if prepared is None else _differing_values(prepared.test, test)
     if prepared is None:
         prepared = test.prepare(backend)
-    elif not values.keys() <= shared.numbers or None in values.values():
+    elif not shared.are_numbers(values):
         own = test.prepare(backend)
         if prepared.only_numbers_differ(own):
-            shared.numbers.update(values)
+            shared.learn(prepared.test, values)
         else:  # what it is built with goes deeper: it keeps to itself
             shared.idle[backend] = prepared
             shared = test.__dict__[PREPARED] = _Prepared()
