@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop import math
+from bondloop.bondgraph import Df, Function, I, Model, MSe, One
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.expr import Const, Var, evaluate
 from bondloop.engine.ir.statement import Assign
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.laws.traced import Traced, named_parts
+from bondloop.engine.passes import from_sympy
 from bondloop.errors import ModelError
 
 ONE = [
@@ -139,3 +142,30 @@ def test_what_is_used_twice_is_computed_once():
         values[s.target] = evaluate(s.expr, values)
     assert values[steps[2].target] == plain
     assert not isinstance(value, Const)
+
+
+@pytest.mark.parametrize("name", [n for n in ONE if n != "ceil"] + TWO)
+def test_in_laws_of_elements_they_are_what_they_are_of_numbers(name):
+    """Laws are given SymPy's symbols; what they give is compiled, and is evaluated here."""
+    x = sp.Symbol("x")
+    others = () if name in ONE else (1.5,)
+    var = Var("x")
+    law = from_sympy(getattr(math, name)(x, *others), lambda _: var)
+    for place in (0.25, 0.5, 0.75):
+        assert evaluate(law, {var: place}) == pytest.approx(getattr(math, name)(place, *others), rel=1e-12)
+
+
+def test_a_law_of_an_element_is_limited_or_chosen():
+    x, most = sp.symbols("x most")
+    assert math.clip(x, -most, most).subs({x: 3.0, most: 2.0}) == 2.0
+    law = math.where((x > 0) & (x < 2), 2 * x, -1.0)
+    assert [law.subs(x, place) for place in (-1.0, 1.0, 3.0)] == [-1.0, 2.0, -1.0]
+
+
+def test_a_bond_graph_takes_them():
+    model = Model("limited")
+    model.v, model.speed = One(), Df()
+    model.law, model.drive = Function(lambda v, most: math.clip(-v, -most, most), most=0.5), MSe()
+    model.v >> model.speed >> model.law >> model.drive >> model.v >> I(mass=1.0, initial=2.0)
+    run = model.compile().simulate(1.0)
+    assert run["v.flow"][-1] == pytest.approx(1.5, rel=1e-6)  # 2 - 0.5 t as long as the limit holds

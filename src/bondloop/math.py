@@ -3,7 +3,8 @@
 A controller (`bondloop.control.ControlLaw`) or a specimen (`bondloop.devices.OdeSpecimen`) written with these
 functions and Python's operators can be tried out with numbers, and becomes a part of the tick: of generated
 C, and of the check. Where Python's ``math`` raises an exception (the square root of a negative number), these
-give what C gives: NaN, or an infinity.
+give what C gives: NaN, or an infinity. Given SymPy expressions, as the
+laws of bond graph elements are, they give SymPy expressions.
 
 >>> from bondloop import math
 >>> math.clip(1.7, -1, 1), math.where(2 > 1, 5.0, 6.0)
@@ -15,11 +16,13 @@ array([2., 3.])
 from __future__ import annotations
 
 import math as python
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from bondloop.engine.ir import FUNCTIONS, Expr, Op, as_expr
+from bondloop.engine.ir import FUNCTIONS, Expr, Op, Var, as_expr
 from bondloop.engine.laws import Traced, Value, elementwise, expression
 
 __all__ = [
@@ -405,7 +408,19 @@ def _apply(name: str, *args: Value) -> Value:
         return Op(name, tuple(as_expr(a) for a in args))
     if any(isinstance(a, Traced) for a in args):
         return Traced(Op(name, tuple(expression(a, f"bondloop.math.{name}") for a in args)))
+    if (sympy := sys.modules.get("sympy")) and any(isinstance(a, sympy.Basic) for a in args):
+        return _in_letters(name, *args)
     return _of_numbers(name, *args)
+
+
+def _in_letters(name: str, *args: Value) -> Any:
+    """Apply a function to SymPy expressions, as the laws of bond graph elements are given them."""
+    import sympy
+
+    from bondloop.engine.passes import to_sympy
+
+    places = {Var(f"argument {i}"): sympy.sympify(a) for i, a in enumerate(args)}
+    return to_sympy(Op(name, tuple(places)), places.__getitem__)
 
 
 def _array(x: Value) -> Value:

@@ -7,7 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.bondgraph import DOMAINS, GY, TF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf
+from bondloop.bondgraph import (
+    DOMAINS,
+    GY,
+    MC,
+    TF,
+    C,
+    CField,
+    Df,
+    Function,
+    I,
+    Integrator,
+    Model,
+    One,
+    R,
+    Se,
+    Sf,
+)
+from bondloop.engine.data import Range
 from bondloop.errors import InputError
 from bondloop.units import _dimension, is_of_kind
 
@@ -103,3 +120,15 @@ def test_an_integrator_begins_in_the_unit_of_its_integral(initial, good):
         return
     with pytest.raises(InputError, match=r"way\(initial\): expected a quantity in m"):
         m.compile()
+
+
+@pytest.mark.parametrize("element", [C, Function, MC, R])
+def test_a_parameter_of_a_law_is_in_the_unit_of_its_range(element):
+    within = {"gain": Range(above=0, units=("N/m",))}
+
+    def law(q, gain):
+        return gain * q
+
+    element(law, gain="2 MN/m", ranges=within)
+    with pytest.raises(InputError, match=r"\(gain\): expected a quantity in N/m, .*found '2 MN'"):
+        element(law, gain="2 MN", ranges=within)

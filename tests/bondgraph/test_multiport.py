@@ -483,7 +483,11 @@ def own_class(equations, **attributes):
             ModelError,
             r"an equation is written for z",
         ),
-        (own_class(lambda p: {p.effort: math.sin(p.flow)}), ModelError, r"SymPy's functions"),
+        (
+            own_class(lambda p: {p.effort: math.sin(p.flow)}),
+            ModelError,
+            r"functions of bondloop\.math or SymPy",
+        ),
         (
             own_class(lambda p, k: {p.effort: k * p.flow}),
             InputError,

@@ -1,15 +1,17 @@
 """Ranges of parameters: what they hold, how they are told, and that they travel with the parameter."""
 
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import MC, TF, C, Function, I, IField, Input, Model, One, R, Se, bond
+from bondloop.engine.data import Described, Parameter, kinds
 from bondloop.engine.data.ranges import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Range
 from bondloop.engine.passes.compose import connect, prefixed, with_values
-from bondloop.errors import InputError
+from bondloop.errors import InputError, ModelError
 
 BOUND = st.none() | st.floats(-10, 10)
 
@@ -144,3 +146,15 @@ def test_a_text_too_large_for_a_number_is_refused(text):
         TF(modulus=text)
     with pytest.raises(InputError, match=r"I\(mass\): expected a finite number; '1e308 t' is too large"):
         I(mass="1e308 t")
+
+
+def test_the_base_of_a_family_has_no_description_of_its_own(monkeypatch):
+    monkeypatch.setitem(kinds.FAMILIES, "motor_of_this_test", kinds.Family())  # gone after the test
+    monkeypatch.setitem(kinds._WORDS, "MotorOfThisTest", "motor_of_this_test")
+
+    @dataclass(frozen=True)
+    class MotorOfThisTest(Described, family="motor_of_this_test"):
+        current: Parameter = Parameter(1.0, unit="A")  # noqa: RUF009 - a descriptor
+
+    with pytest.raises(ModelError, match=r"is the base of the family .*class MotorOfThisTest\(_Base\)"):
+        MotorOfThisTest().describe()

@@ -10,8 +10,13 @@ from bondloop.bondgraph.elements import MR as MR
 from bondloop.bondgraph.elements import MTF as MTF
 from bondloop.bondgraph.elements import TF as TF
 from bondloop.bondgraph.elements import C as C
+from bondloop.bondgraph.elements import De as De
+from bondloop.bondgraph.elements import Df as Df
+from bondloop.bondgraph.elements import Function as Function
 from bondloop.bondgraph.elements import I as I
 from bondloop.bondgraph.elements import Input as Input
+from bondloop.bondgraph.elements import MSe as MSe
+from bondloop.bondgraph.elements import MSf as MSf
 from bondloop.bondgraph.elements import Multiport as Multiport
 from bondloop.bondgraph.elements import R as R
 from bondloop.bondgraph.elements import Se as Se
@@ -29,6 +34,7 @@ from bondloop.engine.codegen import BACKENDS as BACKENDS
 from bondloop.engine.codegen import Backend as Backend
 from bondloop.engine.codegen import Ends as Ends
 from bondloop.engine.data import Parameter as Parameter
+from bondloop.engine.data import Range as Range
 from bondloop.engine.data import describable as describable
 from bondloop.engine.ir import Assign as Assign
 from bondloop.engine.ir import Const as Const

@@ -232,10 +232,11 @@ def check_number(value: Any, what: str, within: Range | None = None, *, units: S
     """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI.
 
     A number must be finite and lie within the range, if there is one; a text must measure the same as one of
-    the units, if there are any.
+    the units, those of the range where none are given.
     """
-    result = _plain_number(value, what, units)
-    return (within or FINITE).check(result, what) if isinstance(result, float) else result
+    within = within or FINITE
+    result = _plain_number(value, what, units or within.units)
+    return within.check(result, what) if isinstance(result, float) else result
 
 
 def _plain_number(value: Any, what: str, units: Sequence[str]) -> Any:
@@ -411,8 +412,8 @@ class BoundLaw:
             raise ModelError(f"{self.where}: {error}") from None
         except (TypeError, ValueError, AttributeError, sp.SympifyError) as error:
             raise ModelError(
-                f"{self.where}: its law cannot be written as a formula ({error}); use SymPy's functions "
-                "(sympy.sin, sympy.Piecewise) instead of Python's math, if and float()"
+                f"{self.where}: its law cannot be written as a formula ({error}); use the functions of "
+                "bondloop.math or SymPy (sin, where or Piecewise) instead of Python's math, if and float()"
             ) from error
 
     def _read(self, formula: Any, argument: Any, value: Expr) -> Expr:
@@ -618,6 +619,6 @@ def formula_of(
         return {left: sp.sympify(right) for left, right in result.items()}
     except (TypeError, ValueError, AttributeError, sp.SympifyError) as error:
         raise ModelError(
-            f"{kind}: its equations cannot be written as formulas ({error}); use SymPy's functions "
-            "(sympy.sin, sympy.Piecewise) instead of Python's math, if and float()"
+            f"{kind}: its equations cannot be written as formulas ({error}); use the functions of "
+            "bondloop.math or SymPy (sin, where or Piecewise) instead of Python's math, if and float()"
         ) from error

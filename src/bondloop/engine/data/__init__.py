@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = ["Parameter", "describable"]
+__all__ = ["Parameter", "Range", "describable"]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -26,7 +26,7 @@ from bondloop.engine.data.kinds import (
 )
 from bondloop.engine.data.ranges import Range, number
 from bondloop.engine.data.restoring import restore
-from bondloop.errors import InputError
+from bondloop.errors import InputError, ModelError
 from bondloop.units import is_of_kind, known_unit, si_unit, unit_in
 
 T = TypeVar("T")
@@ -255,6 +255,12 @@ class Described:
         value: object = self
         if not is_dataclass(value):
             return {PYTHON: in_words(value)}
+        if getattr(self, "_kind", None) is None:
+            name = type(self).__name__
+            raise ModelError(
+                f"{name} is the base of the family '{self._family}', and values are of its members: write "
+                f"class _Base(Described, family='{self._family}') and class {name}(_Base)"
+            )
         entries = {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.init}
         return {**self._kind.head(), **entries}
 

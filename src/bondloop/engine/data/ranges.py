@@ -276,7 +276,17 @@ class Range:
         )
 
     def check(self, value: object, what: str, *units: str) -> float:
-        """Return a value (a number, or a text with a unit) as a float in SI; refuse one outside the range."""
+        """Return a value (a number, or a text with a unit) as a float in SI; refuse one outside the range.
+
+        Parameters
+        ----------
+        value
+            The number, or the text.
+        what
+            What it is, for the message.
+        *units
+            What a text must measure; those of the range where none are given.
+        """
         result = number(value, what, *(units or self.units))
         if result not in self:
             raise InputError(f"{what}: expected {self}; found {result:g}")

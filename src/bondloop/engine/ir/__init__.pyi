@@ -16,6 +16,7 @@ from bondloop.engine.ir.evaluation import PythonText as PythonText
 from bondloop.engine.ir.evaluation import evaluator as evaluator
 from bondloop.engine.ir.evaluation import linear_lines as linear_lines
 from bondloop.engine.ir.evaluation import loop_functions as loop_functions
+from bondloop.engine.ir.evaluation import refuse_unknown as refuse_unknown
 from bondloop.engine.ir.evaluation import singular_loop as singular_loop
 from bondloop.engine.ir.evaluation import total as total
 from bondloop.engine.ir.evaluation import unsolved as unsolved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -22,7 +22,7 @@ from bondloop.engine.ir.expr import (
 from bondloop.engine.ir.matrices import SingularError, gathered, solve_small
 from bondloop.engine.ir.newton_iteration import LoopFunctions, Solution, newton, worst
 from bondloop.engine.ir.statement import Assign, Loop, Statement
-from bondloop.errors import SolveError
+from bondloop.errors import ModelError, SolveError
 
 
 def total(terms: Sequence[float]) -> float:
@@ -193,10 +193,23 @@ def evaluator(
     def guarded(*values: Sequence[float], memory: Memory | None = None) -> list[float]:
         try:
             return function(*values, memory)
+        except NameError as error:
+            refuse_unknown(v for v, text in names.items() if text == error.name)
+            raise
         except (ZeroDivisionError, ValueError, OverflowError) as error:
             raise SolveError(_culprit(statements, arguments, values, error)) from error
 
     return guarded
+
+
+def refuse_unknown(unknown: Iterable[Var]) -> None:
+    """Refuse a program that reads what it is neither given nor assigns."""
+    names = [v.name for v in unknown]
+    if names:
+        raise ModelError(
+            f"the program reads '{names[0]}', but nothing assigns it: whoever changes a system's "
+            "definitions keeps those that rates, outputs and other definitions read"
+        )
 
 
 def _loop_lines(loop: Loop, text: PythonText, number: int) -> list[str]:

@@ -6,7 +6,7 @@ that nobody names stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +15,7 @@ import numpy as np
 
 from bondloop.engine.data import checked_values, number
 from bondloop.engine.ir.causal_order import schedule
-from bondloop.engine.ir.evaluation import evaluator
+from bondloop.engine.ir.evaluation import evaluator, refuse_unknown
 from bondloop.engine.ir.expr import Const, Expr, Op, Var, variables
 from bondloop.engine.ir.matrices import MatrixRow, VectorNumbers
 from bondloop.engine.ir.quantity import Quantity, quantity_of
@@ -410,11 +410,7 @@ class SystemData:
         """Whether every assignment is linear in states and inputs; what switches or remembers is not."""
         if self.switching or self.memories:
             return False
-        vector = VectorNumbers()
-        once = {
-            vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(self._all_exprs())
-        }
-        return all(is_linear(e, self.parameters_by_var) for e in once.values())
+        return all(is_linear(e, self.parameters_by_var) for e in _distinct(self._all_exprs()))
 
     def _all_exprs(self) -> list[Expr]:
         return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
@@ -427,7 +423,18 @@ class SystemData:
     @cached_property
     def statements(self) -> list[Statement]:
         """The program in causal order: what rates and outputs need, first things first."""
-        return self.schedule([*self.rate_exprs, *self.output_exprs.values()])
+        goals = [*self.rate_exprs, *self.output_exprs.values()]
+        result = self.schedule(goals)
+        self._check_reads(result, goals)
+        return result
+
+    def _check_reads(self, statements: Sequence[Statement], goals: Sequence[Expr]) -> None:
+        """Refuse what reads a variable that is neither given nor assigned: readings would leave it out."""
+        given = [*self.parameters_by_var, *self.state_vars, *self.input_vars]
+        known = {*given, *self.input_rates.values(), *self.dots.values()}
+        known.update(v for s in statements for v in s.writes)
+        read = _distinct([*goals, *(e for s in statements for e in s.expressions)])
+        refuse_unknown(dict.fromkeys(v for e in read for v in variables(e) if v not in known))
 
     def refuse_switching(self, what: str) -> None:
         """Refuse what is known of one mode only, where there are several.
@@ -557,6 +564,12 @@ class SystemData:
     def definition_values(self) -> Callable[..., list[float]]:
         """The same of every variable of the program: whoever follows a motion linearises again and again."""
         return self.function(list(self.definitions))
+
+
+def _distinct(exprs: Sequence[Expr]) -> Iterable[Expr]:
+    """Return expressions, of the rows of a product one: they read the same vector."""
+    vector = VectorNumbers()
+    return {vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(exprs)}.values()
 
 
 def _by_name(

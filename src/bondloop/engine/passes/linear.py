@@ -26,6 +26,7 @@ from bondloop.engine.ir import (
     factorised,
     is_linear,
     partials,
+    refuse_unknown,
     shortened,
     singular_loop,
     tear,
@@ -105,6 +106,7 @@ class _Rows:
         if kind is Var:
             column = self.columns.get(expr)  # type: ignore[call-overload]
             if column is None:
+                self._value(expr)  # type: ignore[arg-type]
                 self._constant(expr, expr)
             else:
                 self.i.append(row)
@@ -134,15 +136,21 @@ class _Rows:
         if name == "mul":
             a, b = args
             if type(a) is Var and a not in self.columns:
-                return self._linear(row, b, factor * self.values[a])
-            return type(b) is Var and b not in self.columns and self._linear(row, a, factor * self.values[b])
+                return self._linear(row, b, factor * self._value(a))
+            return type(b) is Var and b not in self.columns and self._linear(row, a, factor * self._value(b))
         if name == "div":
             a, b = args
             if type(b) is Var and b not in self.columns:
-                if not self.values[b]:
+                if not self._value(b):
                     raise SolveError(f"'{shortened(expr)}' cannot be computed: {b.name} is zero")
                 return self._linear(row, a, factor / self.values[b])
         return False
+
+    def _value(self, var: Var) -> float:
+        """Return the value of a parameter; there is none of what a pass has left without an assignment."""
+        if var not in self.values:
+            refuse_unknown([var])
+        return self.values[var]
 
     def _constant(self, expr: Expr, term: Expr) -> None:
         if not self.at_point:
