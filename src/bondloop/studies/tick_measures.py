@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -460,6 +461,10 @@ TWO_ARGUMENTS = ("atan2", "fmin", "fmax")
 _SIGNS = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
+_ARITHMETIC: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}  # fmt: skip
 
 
 def named_measure(name: str, tick: Tick, limits: Limits | None = None) -> Measure:
@@ -581,7 +586,7 @@ def written_expression(text: str, tick: Tick) -> Expr:
         ) from None
 
 
-def _read(node: ast.expr, names: dict[str, Channel]) -> Expr:  # noqa: PLR0911 - one for each kind of node
+def _read(node: ast.expr, names: dict[str, Channel]) -> Expr:
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
         name = ast.unparse(node)
         if name not in names:
@@ -592,28 +597,22 @@ def _read(node: ast.expr, names: dict[str, Channel]) -> Expr:  # noqa: PLR0911 -
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         inner = _read(node.operand, names)
         return -inner if isinstance(node.op, ast.USub) else inner
-    if isinstance(node, ast.BinOp):
-        a, b = _read(node.left, names), _read(node.right, names)
-        if isinstance(node.op, ast.Add):
-            return a + b
-        if isinstance(node.op, ast.Sub):
-            return a - b
-        if isinstance(node.op, ast.Mult):
-            return a * b
-        if isinstance(node.op, ast.Div):
-            return a / b
-        if isinstance(node.op, ast.Pow):
-            return a**b
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return _ARITHMETIC[type(node.op)](_read(node.left, names), _read(node.right, names))
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _SIGNS:
         sign = _SIGNS[type(node.ops[0])]
         return Op(sign, (_read(node.left, names), _read(node.comparators[0], names)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        called = SHORT.get(node.func.id, node.func.id)
-        known = [n for n in (*FUNCTIONS, *SHORT) if n not in NOISE]
-        if called not in known:
-            raise InputError(unknown_name("function", node.func.id, known))
-        takes = 2 if called in TWO_ARGUMENTS else 1
-        if len(node.args) != takes:
-            raise InputError(f"{node.func.id} takes {takes}; found {len(node.args)}")
-        return function(called, *(_read(a, names) for a in node.args))
+        return _called(node.func.id, node.args, names)
     raise InputError(f"{ast.unparse(node)} is not arithmetic, a comparison or a function of channels")
+
+
+def _called(name: str, arguments: list[ast.expr], names: dict[str, Channel]) -> Expr:
+    called = SHORT.get(name, name)
+    known = [n for n in (*FUNCTIONS, *SHORT) if n not in NOISE]
+    if called not in known:
+        raise InputError(unknown_name("function", name, known))
+    takes = 2 if called in TWO_ARGUMENTS else 1
+    if len(arguments) != takes:
+        raise InputError(f"{name} takes {takes}; found {len(arguments)}")
+    return function(called, *(_read(a, names) for a in arguments))
