@@ -12,15 +12,7 @@ from bondloop.display import notebook, table, telling
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.errors import InputError, unknown_name
-from bondloop.rehearsal import (
-    PREPARED,
-    SCALE,
-    STRUCTURES,
-    prepared_for,
-    refuse_beyond_memory,
-    share_prepared,
-    steps_of,
-)
+from bondloop.rehearsal import SCALE, STRUCTURES, refuse_beyond_memory, steps_of
 from bondloop.signals import now_and_next
 
 if TYPE_CHECKING:
@@ -102,6 +94,9 @@ LENGTH = 10.0
 SHORT, LONG = 60, 400
 """Letters of an argument in a repr, and in a notebook."""
 
+_PREPARED = "_prepared"
+"""Where a test keeps what it has compiled, by back end, while it does not run."""
+
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
@@ -130,11 +125,6 @@ class Rehearsable(ABC):
     @abstractmethod
     def tick(self) -> Tick:
         """One step: what is rehearsed is what runs."""
-
-    @property
-    @abstractmethod
-    def switching(self) -> Sequence[Switching]:
-        """What switches in its parts: stops, clutches, diodes."""
 
     @property
     @abstractmethod
@@ -173,9 +163,7 @@ class Rehearsable(ABC):
             New values by path, ``{"rig.specimen.m3.I.mass": "2 kg"}``: numbers in SI or texts with a
             unit. They are added to those changed before; a path that is no parameter is refused.
         """
-        test = self.replaced(**self._changes(values))
-        share_prepared(self, test)
-        return test
+        return self.replaced(**self._changes(values))
 
     def _changes(self, values: Mapping[str, float | str]) -> dict[str, object]:
         """Return the arguments that change with values of parameters."""
@@ -312,8 +300,12 @@ class Rehearsable(ABC):
             What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
             parameters by the first sample for which they hold.
         """
-        with prepared_for(self, backend) as prepared:
-            return prepared.run_as(self, seconds, every=every, progress=progress, sets=sets)
+        idle = self.__dict__.setdefault(_PREPARED, {})
+        prepared: PreparedTest = idle.pop(backend, None) or self.prepare(backend)
+        try:
+            return prepared.run(None, seconds, every=every, progress=progress, sets=sets)
+        finally:
+            idle[backend] = prepared
 
     def prepare(self, backend: str = "auto") -> PreparedTest:
         """Return the test with its tick built and compiled, for many runs that differ in numbers only.
@@ -329,7 +321,7 @@ class Rehearsable(ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """Return everything but what is compiled, for another process."""
-        return {name: value for name, value in self.__dict__.items() if name != PREPARED}
+        return {name: value for name, value in self.__dict__.items() if name != _PREPARED}
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""
@@ -390,6 +382,11 @@ class Checkable(Rehearsable):
     def ground_cares(self) -> list[tuple[str, str]]:
         """What asks for care where the ground moves, each in a sentence and in some words."""
         return []
+
+    @property
+    @abstractmethod
+    def switching(self) -> Sequence[Switching]:
+        """What switches in its parts: stops, clutches, diodes."""
 
     @property
     @abstractmethod

@@ -25,7 +25,7 @@ from bondloop.signals import Signals
 from bondloop.substructure import GroundFrame, ground_input
 
 if TYPE_CHECKING:
-    from bondloop.engine.ir import Quantity, Switching
+    from bondloop.engine.ir import Quantity
     from bondloop.hybrid.ground import Ground
     from bondloop.signals import Signal
 
@@ -245,11 +245,6 @@ class Simulation(Rehearsable):
     def tick(self) -> Tick:
         """One step of all systems."""
         return self._built[0]
-
-    @property
-    def switching(self) -> list[Switching]:
-        """What switches in the systems."""
-        return [part for system in self.systems.values() for part in system.switching]
 
     @property
     def signals_in_tick(self) -> Signals:

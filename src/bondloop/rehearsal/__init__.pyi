@@ -1,10 +1,7 @@
-from bondloop.rehearsal.prepared import PREPARED as PREPARED
 from bondloop.rehearsal.prepared import PreparedTest as PreparedTest
 from bondloop.rehearsal.prepared import differ_in_parameters_only as differ_in_parameters_only
 from bondloop.rehearsal.prepared import origin as origin
-from bondloop.rehearsal.prepared import prepared_for as prepared_for
 from bondloop.rehearsal.prepared import rerun as rerun
-from bondloop.rehearsal.prepared import share_prepared as share_prepared
 from bondloop.rehearsal.prepared import shown as shown
 from bondloop.rehearsal.prepared import why_stopped as why_stopped
 from bondloop.rehearsal.rehearsal import CHUNK as CHUNK

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +23,6 @@ from bondloop.rehearsal.repeating import difference, repetition_of
 from bondloop.rehearsal.run import Run
 from bondloop.rehearsal.tunables import checked_sets
 from bondloop.results.records import Record
-from bondloop.rigs import SEED
 from bondloop.safety import CAUSE, cause_words
 from bondloop.signals import now_and_next
 
@@ -87,58 +85,20 @@ class PreparedTest:
         every, progress, sets
             As of ``test.run``.
         """
-        states, parameters = self._numbers(values or {})
-        return self._run(self.test, states, parameters, seconds, every, progress, sets)
-
-    def run_as(
-        self,
-        test: Rehearsable,
-        seconds: float | str | None,
-        *,
-        every: int,
-        progress: Callable[[int, int], None] | None,
-        sets: Mapping[int, Mapping[str, float]] | None,
-    ) -> Run:
-        """Run another test, which differs from this one in parameters of the tick only.
-
-        Parameters
-        ----------
-        test
-            The test: its numbers and its description count.
-        seconds, every, progress, sets
-            As of ``test.run``.
-        """
-        known = {v.name for v in self._tick.parameters}
-        values = _differing_values(self.test, test)
-        numbers = {name: x for name, x in values.items() if name in known and x is not None}
-        return self._run(test, {}, numbers, seconds, every, progress, sets)
-
-    def _run(
-        self,
-        test: Rehearsable,
-        states: dict[str, float],
-        parameters: dict[str, float],
-        seconds: float | str | None,
-        every: int,
-        progress: Callable[[int, int], None] | None,
-        sets: Mapping[int, Mapping[str, float]] | None,
-    ) -> Run:
-        length = test.length if seconds is None else run_length(seconds)
+        length = self.test.length if seconds is None else run_length(seconds)
         tick, tables = self._tick, self._tables
         steps = steps_of(length, tick.period)
         refuse_beyond_memory(steps, len(tables), len(tick.channels), every)
+        states, parameters = self._numbers(values or {})
         planned = checked_sets(tick, sets or {}, steps)
         self._runner.reset(states)
         result = _run_with(self._runner, steps, self._tabulated(steps), every, progress, planned, parameters)
         changed = {**states, **parameters}
 
         def description() -> dict[str, Any]:
-            about = self._about
-            if test is self.test:
-                about = {**about, "parameters": {**about["parameters"], **changed}}
-            else:  # its Python files are those from which the tick was made
-                about = {**test.about(), **{word: about[word] for word in ("files",) if word in about}}
-            whole = {**about, "seconds": length, "every": every}
+            whole = {**self._about, "seconds": length, "every": every}
+            if changed:
+                whole["parameters"] = {**whole["parameters"], **changed}
             if not calls(tick):  # a Python function is in no file
                 repeated = dump_tick(_with_numbers(tick, changed))
                 described = {name: signal.describe() for name, signal in tables.items()}
@@ -149,18 +109,7 @@ class PreparedTest:
                 whole["remedies"] = self._remedies
             return whole
 
-        return _finish(tick, result, self._runner, description, self._remedies, {"seed": test.seed})
-
-    def only_numbers_differ(self, other: PreparedTest) -> bool:
-        """Whether another test is this one with other values of parameters of the tick, and nothing else."""
-        names = _differing_values(self.test, other.test)
-        if calls(self._tick) or self.test.switching or not self._worked_in.isdisjoint(names):
-            return False  # which modes elements that switch begin in depends on values
-        signals, others = (
-            {name: signal.describe() for name, signal in of._tables.items()} for of in (self, other)
-        )
-        same_tick = differ_in_parameters_only(self._tick, other._tick, names)
-        return same_tick and signals == others and self._remedies == other._remedies
+        return _finish(tick, result, self._runner, description, self._remedies, {"seed": self.test.seed})
 
     def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
         """Return the rows of the tabulated signals, which are the same in every run of a length."""
@@ -183,98 +132,6 @@ class PreparedTest:
             {v.name: x for v, x in checked.items() if v in of} for of in (tick.states, tick.parameters)
         )
         return states, parameters
-
-
-PREPARED = "_prepared"
-"""Where a test, and those that differ from it in values, keep what is compiled while it does not run."""
-
-
-class _Prepared:
-    """What is compiled of tests that differ in values only, by back end, while it does not run.
-
-    Attributes
-    ----------
-    idle
-        One of the tests, by back end.
-    numbers
-        The lowest and the highest value, by name, of those with which ticks were built that differed in
-        nothing but that parameter.
-    """
-
-    def __init__(self) -> None:
-        self.idle: dict[str, PreparedTest] = {}
-        self.numbers: dict[str, tuple[float, float]] = {}
-
-    def are_numbers(self, values: Mapping[str, float | None]) -> bool:
-        """Whether values lie between those with which the tick had the same form; zero is no such value.
-
-        What a tick is built with may be compared with a threshold: a third value may be beyond it. Seeds are
-        not compared.
-        """
-        return all(
-            value is not None
-            and name in self.numbers
-            and (name == SEED or (self.numbers[name][0] <= value <= self.numbers[name][1] and value != 0))
-            for name, value in values.items()
-        )
-
-    def learn(self, test: Rehearsable, values: Mapping[str, float | None]) -> None:
-        """Widen the intervals by the values of a test and by those of another, whose ticks were compared."""
-        for name, value in values.items():
-            before = test.parameters.get(name)
-            if value is not None and before is not None:
-                met = value, before, *self.numbers.get(name, ())
-                self.numbers[name] = min(met), max(met)
-
-
-def share_prepared(test: Rehearsable, other: Rehearsable) -> None:
-    """Let a test that differs from another in values only run what is compiled of it, where it can.
-
-    Parameters
-    ----------
-    test, other
-        The test, and the one with other values.
-    """
-    other.__dict__[PREPARED] = test.__dict__.setdefault(PREPARED, _Prepared())
-
-
-@contextmanager
-def prepared_for(test: Rehearsable, backend: str) -> Iterator[PreparedTest]:
-    """Give what is compiled of a test, or of one that differs from it in numbers only; else compile it.
-
-    Whether a value is a mere number is seen from two ticks built with different ones: it holds between them.
-    So a test with a value beyond those before is built like any other, one with a value between them is not.
-
-    Parameters
-    ----------
-    test, backend
-        What is to run, and where.
-    """
-    shared: _Prepared = test.__dict__.setdefault(PREPARED, _Prepared())
-    prepared = shared.idle.pop(backend, None)
-    values = {} if prepared is None else _differing_values(prepared.test, test)
-    if prepared is None:
-        prepared = test.prepare(backend)
-    elif not shared.are_numbers(values):
-        own = test.prepare(backend)
-        if prepared.only_numbers_differ(own):
-            shared.learn(prepared.test, values)
-        else:  # what it is built with goes deeper: it keeps to itself
-            shared.idle[backend] = prepared
-            shared = test.__dict__[PREPARED] = _Prepared()
-            prepared = own
-    try:
-        yield prepared
-    finally:
-        shared.idle[backend] = prepared
-
-
-def _differing_values(test: Rehearsable, other: Rehearsable) -> dict[str, float | None]:
-    """Return the values of another test that are not those of a test, which it is but for its values."""
-    before, after = test.arguments["values"] or {}, other.arguments["values"] or {}
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    values = {name: after[name] if name in after else other.parameters[name] for name in names}
-    return values if test.seed == other.seed else {**values, SEED: other.seed}
 
 
 def differ_in_parameters_only(tick: Tick, other: Tick, names: Iterable[str]) -> bool:
