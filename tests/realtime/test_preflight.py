@@ -21,6 +21,7 @@ from bondloop.errors import InputError
 from bondloop.files import read_channels_text
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import Console
+from bondloop.realtime.policy import PreflightPolicy, SessionPolicy
 from bondloop.realtime.preflight import AT_REST, CHECK, ITEMS, RECORD, SELF_TEST, STOP, Item
 from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.session import prepare
@@ -286,6 +287,19 @@ def test_a_rig_that_moves_is_not_at_rest(session, size, rests):
         soon(lambda: not item(preflight, AT_REST).missing)
 
     session(act)
+
+
+def test_what_a_session_calls_rest_holds_for_every_console(session):
+    """A sinusoid that is small enough for the package's policy is not for this laboratory's."""
+
+    def act(console, rig):
+        begin = time.monotonic()
+        rig.place = lambda: 0.8 * AMPLITUDE * np.sqrt(2) * np.sin(8 * np.pi * (time.monotonic() - begin))
+        soon(lambda: "at rest: measured.displacement[1] varied" in item(console.preflight, AT_REST).missing)
+        rig.place = lambda: 0.0
+        soon(lambda: not item(console.preflight, AT_REST).missing)
+
+    session(act, made={"policy": SessionPolicy(preflight=PreflightPolicy(share=0.002))})
 
 
 def press_when_it_waits(rig, waits):

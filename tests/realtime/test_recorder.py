@@ -105,8 +105,8 @@ def producer():
 
 
 @contextlib.contextmanager
-def process(producer, path, **options):
-    words = [sys.executable, "-m", "bondloop.realtime.recorder", producer.name, str(path)]
+def process(producer, path, *more, **options):
+    words = [sys.executable, "-m", "bondloop.realtime.recorder", producer.name, str(path), *more]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     try:
         said = child.stdout.readline().split()
@@ -337,6 +337,13 @@ def test_a_full_disk_ends_the_recording_and_keeps_the_file(producer, tmp_path, m
     assert found.attributes["message"].startswith("recording ended after 100 samples: the disk is full")
     with h5py.File(path, "r"):
         pass  # closed in order: no mark of an interrupted writer
+
+
+def test_the_process_writes_by_the_policy_it_is_given(producer, tmp_path):
+    policy = json.dumps({"reserve": 1 << 62, "idle": 0.01})
+    with process(producer, tmp_path / "run.h5", "--policy", policy) as (child, _):
+        producer.put(100)
+        assert child.wait(60) == Exit.DISK
 
 
 def test_a_write_that_fails_half_way_leaves_what_was_committed(producer, tmp_path):

@@ -18,6 +18,7 @@ __all__ = [
     "MachinePolicy",
     "Mailbox",
     "PreflightPolicy",
+    "RecorderPolicy",
     "RigOptions",
     "RigProcess",
     "Ring",

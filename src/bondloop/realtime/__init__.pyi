@@ -8,6 +8,7 @@ from bondloop.realtime.options import RigOptions as RigOptions
 from bondloop.realtime.options import read_key as read_key
 from bondloop.realtime.policy import MachinePolicy as MachinePolicy
 from bondloop.realtime.policy import PreflightPolicy as PreflightPolicy
+from bondloop.realtime.policy import RecorderPolicy as RecorderPolicy
 from bondloop.realtime.policy import SessionPolicy as SessionPolicy
 from bondloop.realtime.preflight import Item as Item
 from bondloop.realtime.preflight import Preflight as Preflight

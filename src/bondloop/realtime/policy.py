@@ -89,21 +89,21 @@ class RecorderPolicy:
     successors
         Recorders that are started after the first, at most.
     patience
-        Time that a recorder may take to begin, and to end, in s; it is killed then.
+        Time that a recorder may take to begin, and to end; it is killed then.
 
     Examples
     --------
-    >>> RecorderPolicy().successors
-    5
+    >>> RecorderPolicy(interval="100 ms").interval
+    0.1
     """
 
-    interval: float = 0.25
-    idle: float = 0.02
+    interval: Parameter = Parameter(0.25, above=0, unit="s")
+    idle: Parameter = Parameter(0.02, above=0, unit="s")
     rows: int = 4000
     reserve: int = 4 << 20
     lag: float = 0.5
     successors: int = 5
-    patience: float = 20.0
+    patience: Parameter = Parameter(20.0, above=0, unit="s")
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,11 @@ class Item:
     missing: str = ""
 
 
+def _session_policy(session: Mapping[str, Any]) -> PreflightPolicy:
+    """Return when a session takes the rig to be at rest, from what it wrote for others to read."""
+    return PreflightPolicy(**session.get("rest", {}))
+
+
 class Preflight:
     """The list of a loop, with what its telemetry has shown so far.
 
@@ -95,17 +100,18 @@ class Preflight:
     segment
         Of the telemetry, attached; writable for `record`.
     policy
-        When the rig is at rest; as the package has it, unless given.
+        When the rig is at rest; that of the loop's session, unless given.
 
     Notes
     -----
-    The rig is at rest where over a second no measured displacement varies, and no measured velocity is, by
-    more than 0.5 % of its limit (or three times its own noise, up to 5 % of its limit), as a standard
-    deviation.
+    By default the rig is at rest where over a second no measured displacement varies, and no measured
+    velocity is, by more than 0.5 % of its limit (or three times its own noise, up to 5 % of its limit), as a
+    standard deviation.
     """
 
     def __init__(self, segment: Segment, policy: PreflightPolicy | None = None) -> None:
-        self._policy = policy or PreflightPolicy()
+        self._given = policy
+        self._policy = policy or _session_policy(read_words(segment, "session_words"))
         self.segment, self.ring = segment, Ring(segment)
         self._log, self._lock = EventLog(segment), threading.RLock()
         ring, self._attached = self.ring, time.time()
@@ -257,6 +263,7 @@ class Preflight:
         """Return all items as they are now: those that are observed first."""
         with self._lock:
             session = read_words(self.segment, "session_words")
+            self._policy = self._given or _session_policy(session)
             observed = [self._stop(), self._rest(), self._check(session), self._record(session)]
             observed.append(self._self_test())
             listed = [*observed, *(Item(str(text)) for text in session.get("items") or ITEMS)]

@@ -377,6 +377,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("segment", help="name of the telemetry segment, as in /dev/shm")
     parser.add_argument("file", type=Path, help="run file to write; FILE-2 if it exists")
     parser.add_argument("--about", help="JSON file with description and attributes; - for standard input")
+    parser.add_argument("--policy", type=json.loads, default={}, help="JSON of fields of `RecorderPolicy`")
     parser.add_argument("--not-on", type=int, help="processor to keep off: that of the loop")
     parser.add_argument("--tell", action="store_true", help="say after every write how far it has come")
     given = parser.parse_args(words)
@@ -393,7 +394,8 @@ def main(words: list[str] | None = None) -> int:
             text = sys.stdin.read() if given.about == "-" else Path(given.about).read_text(encoding="utf-8")
             about = json.loads(text)
         with Ring.attach(given.segment) as ring:
-            recorder = Recorder(ring, free_path(given.file), about, tells=given.tell)
+            policy = RecorderPolicy(**given.policy)
+            recorder = Recorder(ring, free_path(given.file), about, tells=given.tell, policy=policy)
             sys.stdout.write(f"ready {recorder.path}\n")
             sys.stdout.flush()
             if given.tell:

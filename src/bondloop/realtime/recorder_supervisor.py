@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,6 +205,8 @@ class Recorders:
             str(path),
             "--about",
             "-",
+            "--policy",
+            json.dumps(asdict(self._policy)),
             "--tell",
         ]
         self._command += [] if cpu is None else ["--not-on", str(cpu)]

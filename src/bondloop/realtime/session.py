@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -628,7 +628,8 @@ class _SessionWords:
         self._loop, self._path, self._due = loop, path, 0.0
         self._every = made.policy.words_every
         self._words: dict[str, object] = {
-            "check": {"passed": made.passed, "verdict": made.verdict[: made.policy.verdict]}
+            "check": {"passed": made.passed, "verdict": made.verdict[: made.policy.verdict]},
+            "rest": asdict(made.policy.preflight),
         }
         if made.channels is not None and made.channels.preflight:
             self._words["items"] = list(made.channels.preflight)
