@@ -6,7 +6,9 @@ python paper/bibliography.py
 import re
 from pathlib import Path
 
-from bondloop.report.literature import EESD, WORKS, Work
+from bondloop.report.literature import WORKS, Work
+
+EESD = "Earthquake Engineering & Structural Dynamics"
 
 PAPER = Path(__file__).with_name("paper.md")
 

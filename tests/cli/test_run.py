@@ -229,3 +229,11 @@ def test_a_test_at_rest_has_nothing_to_follow_and_its_json_stays_json(bondloop, 
     assert result.exit_code == 0
     assert "NaN" not in result.stdout
     assert "nothing to follow" in answer(result)["verdict"]
+
+
+def test_an_interruption_is_no_failed_test(bondloop, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bondloop.hybrid.HybridTest.run", interrupted)
+    assert bondloop("run", "gawthrop-three-mass").exit_code == 130

@@ -7,6 +7,7 @@ from scipy import sparse
 from bondloop.engine.analysis.spectrum import spectrum as spectrum_module
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, with_registers, written_out
 from bondloop.engine.analysis.spectrum.spectrum import count_outside, spectrum
+from bondloop.engine.ir import tolerances
 from bondloop.errors import InputError
 
 ONE = np.ones((1, 1))
@@ -68,11 +69,11 @@ def fed_back(A, gain, delay):
 @pytest.fixture
 def closed_form(monkeypatch):
     """Small steps, too, by the closed form."""
-    monkeypatch.setattr(spectrum_module, "DENSE_SPECTRUM", -1)
+    monkeypatch.setattr(tolerances, "DENSE_SPECTRUM", -1)
     dense = spectrum_module._dense
 
     def run(step):
-        monkeypatch.setattr(spectrum_module, "DENSE_SPECTRUM", step.states)
+        monkeypatch.setattr(tolerances, "DENSE_SPECTRUM", step.states)
         result = spectrum(step)
         return result, dense(step, 1e-9, 1e-5)
 
@@ -173,7 +174,7 @@ def test_lightly_damped_chain_loses_stability_at_the_same_gain(monkeypatch):
         return fed_back(A, gain, 37)
 
     dense = critical_gain(step_of, 0.0, 0.02)
-    monkeypatch.setattr(spectrum_module, "DENSE_SPECTRUM", 12)
+    monkeypatch.setattr(tolerances, "DENSE_SPECTRUM", 12)
     assert spectrum(step_of(dense)).method == "delays in closed form"
     assert critical_gain(step_of, 0.0, 0.02) == pytest.approx(dense, rel=1e-9)
     assert 0 < dense < 0.02
@@ -192,7 +193,7 @@ def test_forty_thousand_steps_of_delay():
 def test_sparse_finds_what_dense_finds(monkeypatch):
     step = fed_back(chain(150, 1.0, damping=0.001), 0.2, 30)
     dense = spectrum(step)
-    monkeypatch.setattr(spectrum_module, "DENSE_SPECTRUM", 10)
+    monkeypatch.setattr(tolerances, "DENSE_SPECTRUM", 10)
     result = spectrum(step)
     assert result.method == "sparse"
     assert not result.complete
@@ -209,7 +210,7 @@ def test_sparse_closes_the_circle_of_a_small_step(monkeypatch):
         [0.9 * np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in (0.3, 2.0)]
     )
     step = fed_back(sparse.csr_array(A), 0.01, 30)
-    monkeypatch.setattr(spectrum_module, "DENSE_SPECTRUM", 1)
+    monkeypatch.setattr(tolerances, "DENSE_SPECTRUM", 1)
     result = spectrum(step)
     assert result.method == "sparse"
     assert result.outside == 0
@@ -242,7 +243,6 @@ def test_what_does_not_fit_is_refused(change):
 
 
 def test_responses_of_many_states_are_those_of_one_point_at_a_time(monkeypatch):
-    from bondloop.engine.analysis.spectrum import delayed_step
     from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, response
 
     rng = np.random.default_rng(3)
@@ -255,11 +255,11 @@ def test_responses_of_many_states_are_those_of_one_point_at_a_time(monkeypatch):
     z = np.exp(1j * np.linspace(0.01, 3.1, 100))
     arguments = (z, rng.normal(size=(n, 2)), rng.normal(size=(q, 2)), rng.normal(size=(5, n + 4)))
     through = response(step, *arguments)
-    monkeypatch.setattr(delayed_step, "SINGLE_POINT_STATES", 10**6)
+    monkeypatch.setattr(tolerances, "SINGLE_POINT_STATES", 10**6)
     at_once = response(step, *arguments)
     assert not np.array_equal(through, at_once)  # it was another way
     np.testing.assert_allclose(through, at_once, rtol=1e-9, atol=1e-9 * np.abs(at_once).max())
     # Where the triangle is not exact enough, the points are solved for one by one.
-    monkeypatch.setattr(delayed_step, "SINGLE_POINT_STATES", 30)
-    monkeypatch.setattr(delayed_step, "COMPARED_RESPONSES", 0.0)
+    monkeypatch.setattr(tolerances, "SINGLE_POINT_STATES", 30)
+    monkeypatch.setattr(tolerances, "COMPARED_RESPONSES", 0.0)
     assert np.array_equal(response(step, *arguments), at_once)

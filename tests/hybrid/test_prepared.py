@@ -48,6 +48,15 @@ def test_a_prepared_run_is_saved_with_its_numbers_and_repeats(tmp_path):
         assert again.record.attributes["difference"] == ""
 
 
+@pytest.mark.parametrize("values", [{MASS: "1.3 kg"}, {"rig.seed": 5}, {MASS: 1.2, "rig.seed": 4}])
+def test_a_prepared_run_says_the_same_of_itself_as_a_test_with_the_values(values):
+    test = noisy_rig(RK4())
+    run, other = test.prepare().run(values, 0.2), test.with_values(values).run(0.2)
+    assert same(run, other)
+    assert run.record.description == other.record.description
+    assert run.record.attributes["seed"] == other.record.attributes["seed"]
+
+
 def test_first_states_can_be_given():
     prepared = gawthrop_three_mass.test().prepare()
     state = next(v.name for v in prepared.test.tick.states if v.name.endswith("m1.C.displacement"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 from importlib import import_module
 from typing import Any
@@ -51,6 +52,8 @@ class Verbs(click.Group):
         """Run the verb that `ctx` holds."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # as shells have it: no failure of the verb
+            raise SystemExit(128 + signal.SIGINT) from None
         except LinesError as error:
             sentence = str(error)
         except BondloopError as error:

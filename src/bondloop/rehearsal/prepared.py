@@ -23,6 +23,7 @@ from bondloop.rehearsal.repeating import difference, repetition_of
 from bondloop.rehearsal.run import Run
 from bondloop.rehearsal.tunables import checked_sets
 from bondloop.results.records import Record
+from bondloop.rigs import SEED
 from bondloop.safety import CAUSE, cause_words
 from bondloop.signals import now_and_next
 
@@ -94,11 +95,17 @@ class PreparedTest:
         self._runner.reset(states)
         result = _run_with(self._runner, steps, self._tabulated(steps), every, progress, planned, parameters)
         changed = {**states, **parameters}
+        seed = int(parameters[SEED]) if SEED in parameters else self.test.seed
+        own = {name: value for name, value in parameters.items() if name != SEED}
 
         def description() -> dict[str, Any]:
             whole = {**self._about, "seconds": length, "every": every}
-            if changed:
-                whole["parameters"] = {**whole["parameters"], **changed}
+            if own or states:
+                whole["parameters"] = {**whole["parameters"], **own, **states}
+            if own:
+                whole["values"] = {**whole.get("values", {}), **own}
+            if SEED in parameters:
+                whole["rig"] = {**whole["rig"], "seed": seed}
             if not calls(tick):  # a Python function is in no file
                 repeated = dump_tick(_with_numbers(tick, changed))
                 described = {name: signal.describe() for name, signal in tables.items()}
@@ -109,7 +116,7 @@ class PreparedTest:
                 whole["remedies"] = self._remedies
             return whole
 
-        return _finish(tick, result, self._runner, description, self._remedies, {"seed": self.test.seed})
+        return _finish(tick, result, self._runner, description, self._remedies, {"seed": seed})
 
     def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
         """Return the rows of the tabulated signals, which are the same in every run of a length."""
