@@ -1,4 +1,4 @@
-"""The command line: one file per verb, put together in `bondloop.cli.main`; a folder for those of a rig.
+"""The command line: related verbs in one module, put together in `bondloop.cli.main`.
 
 Nothing heavy is imported when the program starts; a verb imports what it needs when it runs.
 """

@@ -1,4 +1,4 @@
-"""`bondloop dashboard`: the operator's page."""
+"""`bondloop dashboard` and `play`: the operator's page, and a page in which a tick runs."""
 
 from __future__ import annotations
 

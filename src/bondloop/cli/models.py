@@ -1,4 +1,4 @@
-"""`bondloop list`: the ready-made models and tests."""
+"""`bondloop list`, `equations`, `draw`, `schema`: ready-made models and tests, and what a model shows."""
 
 from __future__ import annotations
 

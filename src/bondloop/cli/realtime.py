@@ -1,4 +1,4 @@
-"""`bondloop realtime`: run a test on the clock; live line, summary, run file."""
+"""`bondloop realtime`, `rig`, `serve`: run a test on the clock, play its rig, or let a program lead it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bondloop run`: rehearse a test; verdict, figures, run file."""
+"""`bondloop run` and `check`: rehearse a test, or check it; verdict, figures, run file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bondloop show`: what is in a file of measurements, or in a run file."""
+"""`bondloop show` and `report`: what is in a file of measurements or of a run, and the report of a run."""
 
 from __future__ import annotations
 

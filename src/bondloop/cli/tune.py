@@ -1,4 +1,4 @@
-"""`bondloop tune`: which compensator, with which settings; table, sentence, figure, test file."""
+"""`bondloop tune` and `benchmark`: which compensator, with which settings; table, figure, test file."""
 
 from __future__ import annotations
 

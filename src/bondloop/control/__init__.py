@@ -1,4 +1,4 @@
-"""Controllers and compensators, one per file."""
+"""Controllers and compensators of transfer systems."""
 
 from __future__ import annotations
 
