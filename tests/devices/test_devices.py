@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import runpy
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from bondloop.devices import (
     Maxwell,
     MRDamper,
     WireRope,
+    driven,
 )
 from bondloop.engine.codegen import compiler
 from bondloop.errors import BondloopError, InputError, SolveError
@@ -244,7 +246,7 @@ def test_blocks_of_rows_are_one_history(monkeypatch):
     """However many rows are made at a time, the forces are the same."""
     device, x = WireRope(), walk(3, WireRope().stroke, 30)
     whole = device.respond(x, 100.0)
-    monkeypatch.setattr("bondloop.devices.driven.BLOCK", 1024)
+    monkeypatch.setattr(driven, "_along", partial(driven._along, most=1024))
     assert device.respond(x, 100.0).tolist() == whole.tolist()
 
 
