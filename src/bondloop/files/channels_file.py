@@ -211,17 +211,17 @@ class _FileReader:
             self.reader.fault(place, words + (found or "none"))
             return None
         inside = _Numbers(self.reader, place, row)
-        per, one = f"({unit or '1'})/({raw})" if raw else unit, _si_factor(unit)
+        per, one = f"({unit or '1'})/({raw})" if raw else unit, factor_of(unit)
         before = len(self.reader.faults)
         values: list[float]
         points: list[float] = []
         if ways == ["gain"]:
             values = [inside.number("offset", unit), inside.number("gain", per if unit else f"1/({raw})")]
         elif ways == ["polynomial"]:
-            values = [c * one / _si_factor(raw) ** k for k, c in enumerate(inside.numbers("polynomial"))]
+            values = [c * one / factor_of(raw) ** k for k, c in enumerate(inside.numbers("polynomial"))]
         else:
             pairs = inside.pairs("table")
-            points, values = [p * _si_factor(raw) for p, _ in pairs], [v * one for _, v in pairs]
+            points, values = [p * factor_of(raw) for p, _ in pairs], [v * one for _, v in pairs]
         if len(self.reader.faults) > before:
             return None
         try:
@@ -264,10 +264,6 @@ def _rows(entries: Mapping[str, Any], key: str) -> list[tuple[Place, dict[str, A
 def _table(entries: Mapping[str, Any], key: str) -> dict[str, Any]:
     table: Any = entries.get(key, FAILED)
     return {} if table is FAILED else table
-
-
-def _si_factor(unit: str) -> float:
-    return quantity(f"1 {unit}") if unit else 1.0
 
 
 def _in_si(value: object, unit: str) -> float:

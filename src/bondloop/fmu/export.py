@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bondloop.engine.analysis.simulation import starting_states
-from bondloop.engine.codegen import Plan, build_program, compiler, write_c_sized
+from bondloop.engine.codegen import Plan, build_program, c_number, c_string, compiler, write_c_sized
 from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import (
     Channel,
@@ -234,14 +234,14 @@ def definition_c(
     lines = ["/* Written by bondloop; changes here are lost. */", "#include <math.h>", '#include "fmu.h"', ""]
     lines += [f"extern int {t.name}_tick_once{signature};" for t in ticks]
     for word, values in numbers.items():
-        lines.append(f"static const double {word}[] = {{{', '.join(map(_double, values)) or '0.0'}}};")
+        lines.append(f"static const double {word}[] = {{{', '.join(map(c_number, values)) or '0.0'}}};")
     for word, found in names.items():
-        quoted = ", ".join(_quoted(v.name) for v in found) or '""'
+        quoted = ", ".join(c_string(legible(v.name)) for v in found) or '""'
         lines.append(f"static const char *const {word}[] = {{{quoted}}};")
     fields = {
-        "name": _quoted(tick.name),
-        "token": _quoted(token),
-        "period": _double(period),
+        "name": c_string(legible(tick.name)),
+        "token": c_string(legible(token)),
+        "period": c_number(period),
         "tick_once": f"{tick.name}_tick_once",
         "size": len(numbers["initial"]),
         "states": len(groups["state"]),
@@ -256,20 +256,6 @@ def definition_c(
     }
     rest = "".join(f"    .{word} = {value},\n" for word, value in fields.items())
     return "\n".join([*lines, "", f"const bl_fmu bl_definition = {{\n{rest}}};", ""])
-
-
-def _double(x: float) -> str:
-    return repr(float(x)) if math.isfinite(x) else ("INFINITY" if x > 0 else "-INFINITY")
-
-
-def _quoted(text: str) -> str:
-    """Return a C string; what is not ASCII as octal digits of its UTF-8, which never run into a letter."""
-    plain = legible(text).replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
-    return '"' + "".join(c if c < "\x7f" else _octal(c) for c in plain) + '"'
-
-
-def _octal(character: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in character.encode())
 
 
 def write_system_fmu(

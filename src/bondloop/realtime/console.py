@@ -501,7 +501,8 @@ class Console:
 
     def close(self) -> None:
         """Detach; the loop goes on."""
-        self._newest._slots = self._rows._slots = self.preflight.ring._slots = None
+        for ring in (self._newest, self._rows, self.preflight.ring):
+            ring.release()
         self.segment.close()
 
     def __enter__(self) -> Self:

@@ -353,9 +353,13 @@ class Ring:
             recording_words=bytes(header["recording_words"]).decode("utf-8", "ignore"),
         )
 
+    def release(self) -> None:
+        """Let go of the slots: whoever attached the segment can close it then."""
+        self._slots = None
+
     def close(self) -> None:
         """Detach."""
-        self._slots = None
+        self.release()
         self.segment.close()
 
     def __enter__(self) -> Self:

@@ -617,7 +617,7 @@ class _Start:
                 return False
         preflight.record(self._operator, confirmed=is_complete is not None)
         self._loop.mailbox.start()
-        preflight.ring._slots = None
+        preflight.ring.release()
         return True
 
 

@@ -4,6 +4,8 @@ from bondloop.engine.codegen.batch import BATCHES as BATCHES
 from bondloop.engine.codegen.batch import Batch as Batch
 from bondloop.engine.codegen.batch import BatchResult as BatchResult
 from bondloop.engine.codegen.batch import next_size as next_size
+from bondloop.engine.codegen.c_text import c_number as c_number
+from bondloop.engine.codegen.c_text import c_string as c_string
 from bondloop.engine.codegen.c_writer import write_c as write_c
 from bondloop.engine.codegen.c_writer import write_c_sized as write_c_sized
 from bondloop.engine.codegen.cuda import gpu_obstacle as gpu_obstacle

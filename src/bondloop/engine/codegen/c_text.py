@@ -47,9 +47,7 @@ class CText(Text):
 
     def number(self, value: float) -> str:
         """Return a number as a C constant."""
-        if math.isfinite(value):
-            return repr(value)
-        return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+        return c_number(value)
 
     def full(self, expr: Expr) -> str:
         """Return an expression as a value of the kind that variables have."""
@@ -81,6 +79,30 @@ class CText(Text):
 # A compiler takes 4 µs for every number of a table, and a model of 10,000 degrees of freedom has millions. A
 # library that is used from here therefore gets large tables as they lie in memory. A file that stands for
 # itself has them written out.
+
+
+def c_number(value: float) -> str:
+    """Return a number as a C constant.
+
+    >>> c_number(0.25), c_number(float("-inf"))
+    ('0.25', '-INFINITY')
+    """
+    if math.isfinite(value):
+        return repr(float(value))
+    return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+
+def c_string(text: str) -> str:
+    r"""Return a text as a C string; all but plain ASCII as octal digits, which never run into a letter.
+
+    >>> print(c_string('5 \u00b5m "?"'))
+    "5 \302\265m \042\077\042"
+    """
+    return (
+        '"'
+        + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '\\"?' else f"\\{b:03o}" for b in text.encode())
+        + '"'
+    )
 
 
 KINDS = {"double": np.float64, "int": np.int32}

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bondloop.engine.codegen import c_number, c_string
 from bondloop.engine.ir import Channel, Var
 from bondloop.errors import FaultsError, InputError, nearest, one_or_all
 from bondloop.realtime.channels.channel import ROLES, TYPES, PacketSide
@@ -217,7 +218,7 @@ def channels_c(wiring: Wiring | None) -> str:
     ways = {"send": lab.packet.send, "receive": lab.packet.receive}
     rows += [_side(way, side) for way, side in ways.items()]
     lines = "".join(
-        f", .{w} = {_text(getattr(lab, w))}" for w in ("stop", "beat", "enable") if getattr(lab, w)
+        f", .{w} = {c_string(getattr(lab, w))}" for w in ("stop", "beat", "enable") if getattr(lab, w)
     )
     sides = ", ".join(f".{way} = {_side_row(way, side)}" for way, side in ways.items())
     rows.append(
@@ -230,32 +231,32 @@ def channels_c(wiring: Wiring | None) -> str:
 
 
 def _numbers(name: str, c: LabChannel) -> list[str]:
-    rows = [f"static const double {name}_value[] = {{{', '.join(map(_double, c.calibration.values))}}};"]
+    rows = [f"static const double {name}_value[] = {{{', '.join(map(c_number, c.calibration.values))}}};"]
     if c.calibration.points:
         rows.append(
-            f"static const double {name}_raw[] = {{{', '.join(map(_double, c.calibration.points))}}};"
+            f"static const double {name}_raw[] = {{{', '.join(map(c_number, c.calibration.points))}}};"
         )
     return rows
 
 
 def _channel(name: str, c: LabChannel, period: float, inputs: list[str], *, recorded: bool) -> str:
     fields = {
-        "name": _text(c.name),
-        "unit": _text(c.unit),
-        "one": _double(factor_of(c.unit)),
-        "raw_unit": _text(si_unit(c.raw)),
-        "at": _text(c.channel),
+        "name": c_string(c.name),
+        "unit": c_string(c.unit),
+        "one": c_number(factor_of(c.unit)),
+        "raw_unit": c_string(si_unit(c.raw)),
+        "at": c_string(c.channel),
         "type": list(TYPES).index(c.type) if c.type else -1,
         "count": len(c.calibration.values),
         "raw": f"{name}_raw" if c.calibration.points else "NULL",
         "value": f"{name}_value",
-        "zero": _double(c.zero),
-        "low": _double(c.low),
-        "high": _double(c.high),
-        "least": _double(c.least),
-        "most": _double(c.most),
-        "keep": _double(math.exp(-2 * math.pi * c.filter * period) if c.filter else 0.0),
-        "rest": _double(c.rest),
+        "zero": c_number(c.zero),
+        "low": c_number(c.low),
+        "high": c_number(c.high),
+        "least": c_number(c.least),
+        "most": c_number(c.most),
+        "keep": c_number(math.exp(-2 * math.pi * c.filter * period) if c.filter else 0.0),
+        "rest": c_number(c.rest),
         "feedback": inputs.index(c.feedback) if c.feedback in inputs else -1,
         "recorded": int(recorded),
     }
@@ -264,12 +265,12 @@ def _channel(name: str, c: LabChannel, period: float, inputs: list[str], *, reco
 
 def _fault(f: ControllerFault) -> str:
     fields = {
-        "at": _text(f.channel),
+        "at": c_string(f.channel),
         "type": list(TYPES).index(f.type) if f.type else -1,
         "bit": -1 if f.bit is None else f.bit,
         "active": f.active,
         "code": f.code,
-        "words": _text(f.words),
+        "words": c_string(f.words),
         "unpowered": int(f.unpowered),
     }
     return ", ".join(f".{word} = {value}" for word, value in fields.items())
@@ -277,7 +278,7 @@ def _fault(f: ControllerFault) -> str:
 
 def _side(name: str, side: PacketSide) -> str:
     rows = ", ".join(
-        f"{{{ROLES.index(f.role)}, {list(TYPES).index(f.type)}, {f.at}, {_double(f.value)}}}"
+        f"{{{ROLES.index(f.role)}, {list(TYPES).index(f.type)}, {f.at}, {c_number(f.value)}}}"
         for f in side.fields
     )
     return f"static const bl_packet_field {name}_fields[] = {{{rows or '{0, 0, 0, 0.0}'}}};"
@@ -285,15 +286,3 @@ def _side(name: str, side: PacketSide) -> str:
 
 def _side_row(name: str, side: PacketSide) -> str:
     return f"{{{side.bytes}, {len(side.fields)}, {name}_fields}}"
-
-
-def _double(x: float) -> str:
-    return repr(float(x)) if math.isfinite(x) else ("INFINITY" if x > 0 else "-INFINITY")
-
-
-def _text(text: str) -> str:
-    """Return a text as C has it; letters beyond ASCII as octal bytes."""
-    plain = "".join(
-        chr(b) if 32 <= b < 127 and chr(b) not in '\\"?' else f"\\{b:03o}" for b in text.encode("utf-8")
-    )
-    return f'"{plain}"'

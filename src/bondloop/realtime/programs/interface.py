@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bondloop.engine.codegen import Plan
+from bondloop.engine.codegen import Plan, c_number, c_string
 from bondloop.engine.ir import Meaning, Role, Tunable, calls, channels_of
 from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal import allowed
@@ -202,9 +202,11 @@ def _table(role: str, ends: Ends) -> str:
     once = f"{tick.name}_tick_once"
     lines = [f"extern int {once}(double *, const double *, const double *, double, double, double *);"]
     for name, values in _values(ends, plan).items():
-        lines.append(f"static const double {role}_{name}[] = {{{_doubles(values)}}};")
+        lines.append(
+            f"static const double {role}_{name}[] = {{{', '.join(map(c_number, values)) or '0.0'}}};"
+        )
     for name, texts in _texts(ends).items():
-        quoted = ", ".join(map(_quoted, texts)) or '""'
+        quoted = ", ".join(map(c_string, texts)) or '""'
         lines.append(f"static const char *const {role}_{name}[] = {{{quoted}}};")
     for kind, arrays in (("long", _indices(ends)), ("int", _flags(role, ends))):
         for name, numbers in arrays.items():
@@ -316,7 +318,7 @@ def _fields(role: str, ends: Ends, plan: Plan) -> dict[str, object]:
         for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")
     }
     return {
-        "name": _quoted(tick.name),
+        "name": c_string(tick.name),
         "period": repr(float(tick.period)),
         "tick_once": f"{tick.name}_tick_once",
         "states": plan.size,
@@ -444,18 +446,6 @@ def _cause(meaning: Meaning) -> int:
         return int(Cause.COMMAND)
     found = _CAUSES.get(meaning.kind) if meaning.interface is not None else None
     return int(Cause.NOT_A_NUMBER if found is None else found)
-
-
-def _doubles(values: Sequence[float]) -> str:
-    def text(x: float) -> str:
-        return repr(float(x)) if math.isfinite(x) else ("INFINITY" if x > 0 else "-INFINITY")
-
-    return ", ".join(map(text, values)) or "0.0"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
-    return f'"{escaped}"'
 
 
 def _characters(text: str, width: int = 24) -> str:
