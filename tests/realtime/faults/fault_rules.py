@@ -5,10 +5,15 @@ loop, counted in the rows of the telemetry ring: ``stale`` and ``frozen`` are op
 length of the retreat.
 """
 
+import signal
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from two_halves import until
 
+from bondloop.realtime import Ring
 from bondloop.realtime.protocol import FLAGS
 from bondloop.realtime.stop_requests import STATES
 from bondloop.safety.causes import Cause
@@ -115,6 +120,37 @@ def nothing_lost(ring, rows):
     assert rows["cycle"].tolist() == list(range(len(rows)))
     steps = rows["step"][rows["step"] >= 0]
     assert steps.tolist() == list(range(len(steps)))
+
+
+def halt(loop):
+    """SIGSTOP while the loop waits for its next tick: within one, what it finds depends on where it was.
+
+    A loop that was stopped too late for that goes on for a tick, and is stopped again.
+    """
+
+    def waits():
+        loop.send(signal.SIGSTOP)
+        until(lambda: Path(f"/proc/{loop.pid}/stat").read_text().rpartition(")")[2].split()[0] in "TZ")
+        ring = Ring(loop.ring.segment)  # of its own, whose rows are not those of the test
+        ring.cursor = ring.written - 1
+        last = ring.read()[-1]
+        planned = int(last["time_ns"]) - int(last["wake_ns"]) + round(1e9 * PERIOD)
+        if time.monotonic_ns() < planned or not loop.running:
+            return True
+        written = loop.ring.written
+        loop.send(signal.SIGCONT)
+        until(lambda: loop.ring.written > written or not loop.running)
+        return False
+
+    until(waits)
+
+
+def freeze(loop, seconds):
+    """Halt a loop, and let it go on when the clock has gone on by so much since its last tick."""
+    halt(loop)
+    last = int(loop.ring.segment.header["heartbeat_ns"][0])
+    until(lambda: time.monotonic_ns() - last > 1e9 * seconds)
+    loop.send(signal.SIGCONT)
 
 
 def ended_safely(ring, rows, status, fault, way=RAMP, late=0):

@@ -1,12 +1,23 @@
 """Processes that stand still for a while: nobody goes on afterwards as if nothing had happened."""
 
 import signal
-import time
 
 import numpy as np
 import pytest
 from fault_proxy import Mischief
-from fault_rules import PERIOD, STALE, STATED, ages, channel, ended, ended_safely, flagged, ticks
+from fault_rules import (
+    PERIOD,
+    STALE,
+    STATED,
+    ages,
+    channel,
+    ended,
+    ended_safely,
+    flagged,
+    freeze,
+    halt,
+    ticks,
+)
 from two_halves import stall, until
 from wire import MEASURED, pack
 
@@ -43,7 +54,7 @@ def test_a_rig_on_its_way_to_rest_is_not_called_back(bench):
     until(lambda: loop.ring.written > 100)
     full = 1.5125
     assert proxy.measured[-1]["values"][0] == pytest.approx(full, rel=0.05)
-    loop.send(signal.SIGSTOP)
+    halt(loop)
     until(lambda: proxy.measured[-1]["values"][0] < 0.5 * full)
     count = len(proxy.measured)
     loop.send(signal.SIGCONT)
@@ -64,21 +75,13 @@ def test_the_loop_stood_still(bench, scheme):
     fault = "loop frozen"
     loop = bench.loop(bench.rig(scheme).link, gap=GAP)
     until(lambda: loop.ring.written > 100)
-    freeze(loop)
+    freeze(loop, 1.5 * GAP)
     ring, rows, status = ended(loop, 3)
     at = ended_safely(ring, rows, status, fault)
     assert at - frozen_from(rows) == ticks(STATED[fault].found)
     most = np.iinfo(rows["wake_ns"].dtype).max  # what a row can say of a pause; the machine may add to it
     assert min(status.cause_value, 1e-9 * most) == pytest.approx(1e-9 * rows["wake_ns"][at])
     assert status.cause_value > GAP
-
-
-def freeze(loop, seconds=1.5 * GAP):
-    """SIGSTOP, and SIGCONT when the clock has gone on by so much since the last tick."""
-    loop.send(signal.SIGSTOP)
-    last = int(loop.ring.segment.header["heartbeat_ns"][0])
-    until(lambda: time.monotonic_ns() - last > 1e9 * seconds)
-    loop.send(signal.SIGCONT)
 
 
 def test_the_tick_is_not_sent_that_the_loop_stood_still_in(bench):
@@ -115,7 +118,7 @@ def test_what_has_piled_up_is_not_fresh(bench):
     proxy = bench.proxy(rig, Mischief(MEASURED, rewrite=numbered))
     loop = bench.loop(proxy.link, gap=GAP)
     until(lambda: loop.ring.written > 100)
-    loop.send(signal.SIGSTOP)
+    halt(loop)
     before = len(proxy.measured)
     until(lambda: len(proxy.measured) > before + 1200, patience)  # more than are handled in four ticks
     newest = proxy.measured[-2]["sequence"]  # the last may have been seen and not passed on yet
@@ -153,7 +156,7 @@ def test_a_loop_that_commands_nothing_may_stand_still(bench):
     assert STATED["inactive loop frozen"].cause is None
     loop = bench.loop(bench.rig("shm").link, gap=GAP, start=False)
     until(lambda: loop.ring.written > 20)
-    freeze(loop)
+    freeze(loop, 1.5 * GAP)
     already = loop.ring.written
     until(lambda: loop.ring.written > already + 5)
     assert (loop.ring.state, loop.status().cause) == ("inactive", 0)
@@ -174,7 +177,7 @@ def test_on_its_way_to_rest_it_is_recorded_too(bench):
     until(lambda: loop.ring.written > 100)
     loop.stop()
     until(lambda: loop.ring.state == "retreat")
-    freeze(loop)
+    freeze(loop, 1.5 * GAP)
     _, rows, status = ended(loop, 3)
     at = frozen_from(rows)
     assert (status.cause, status.cause_cycle) == (STATED[fault].cause, at + ticks(STATED[fault].found))

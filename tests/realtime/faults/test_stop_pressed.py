@@ -2,12 +2,10 @@
 
 import random
 import re
-import signal
-import time
 
 import numpy as np
 import pytest
-from fault_rules import RETREAT, STATED, channel, ended, flagged, nothing_lost, ticks
+from fault_rules import RETREAT, STATED, channel, ended, flagged, freeze, nothing_lost, ticks
 from two_halves import until
 
 from bondloop.errors import InputError
@@ -97,10 +95,7 @@ def test_a_loop_that_stood_still_does_not_bring_the_power_back(bench):
     """Who watches the beat has cut it meanwhile: commands go to safety, the enable stays withdrawn."""
     loop = bench.loop(bench.rig("shm").link, gap=0.5)
     until(lambda: loop.ring.written > 50)
-    loop.send(signal.SIGSTOP)
-    last = int(loop.ring.segment.header["heartbeat_ns"][0])
-    until(lambda: time.monotonic_ns() - last > 1e9)
-    loop.send(signal.SIGCONT)
+    freeze(loop, 1.0)
     ring, rows, status = ended(loop, 3)
     assert Cause(status.cause) is Cause.STOOD_STILL
     enabled = flagged(rows, "enabled")
