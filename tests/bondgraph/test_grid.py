@@ -1,13 +1,11 @@
 """Grids of masses and springs, compiled, against matrices made of Kronecker products."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
-from bondloop.engine.codegen import Runner, policy
+from bondloop.engine.codegen import Runner, tolerances
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.hybrid.simulation import Simulation
 
@@ -68,7 +66,7 @@ def motion(n, mass, stiffness, damping, force):
 @pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 @pytest.mark.parametrize(("n", "damped"), [(3, False), (9, False), (12, False), (8, True)])
 def test_a_compiled_grid_moves_as_its_matrices_do(n, damped, monkeypatch):
-    monkeypatch.setattr(policy, "POLICY", replace(policy.POLICY, grouped_from=100))
+    monkeypatch.setattr(tolerances, "GROUPED_FROM", 100)
     rng = np.random.default_rng(n)
     springs = 2 * n * (n - 1)
     mass, stiffness = rng.uniform(0.5, 2, n * n), rng.uniform(500, 5000, springs)
@@ -85,7 +83,7 @@ def test_a_compiled_grid_moves_as_its_matrices_do(n, damped, monkeypatch):
 
 @pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 def test_every_parameter_of_a_grid_is_set_without_compiling_anew(monkeypatch):
-    monkeypatch.setattr(policy, "POLICY", replace(policy.POLICY, grouped_from=100))
+    monkeypatch.setattr(tolerances, "GROUPED_FROM", 100)
     n = 9
     rng = np.random.default_rng(5)
     springs = 2 * n * (n - 1)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from bondloop.bondgraph import C, Diode, I, Model, One, R, Sf
-from bondloop.engine.codegen import Runner
-from bondloop.engine.codegen.policy import POLICY
+from bondloop.engine.codegen import Runner, tolerances
 from bondloop.engine.ir.tick_json import dump_tick, load_tick
 from bondloop.errors import InputError, SolveError
 from bondloop.hybrid.simulation import Simulation
@@ -225,8 +223,8 @@ def test_a_search_in_loops_over_many_statements_is_the_same(monkeypatch, tmp_pat
     system = behind_a_coil(1e-2, C(capacitance=1e-3), R(resistance=20.0))
     tick = Simulation({"b": system}, excitation={"v": Sine(PEAK, 50.0)}, rate=20000.0).tick
     plain = Runner(tick, "c").run(500)
-    changed = replace(POLICY, grouped_from=0, smallest_group=least)
-    monkeypatch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
+    monkeypatch.setattr(tolerances, "GROUPED_FROM", 0)
+    monkeypatch.setattr(tolerances, "SMALLEST_GROUP", least)
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
     grouped = Runner(tick, "c").run(500)
     for name, values in plain.channels.items():

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bondloop.engine.codegen import Runner, write_c
+from bondloop.engine.codegen import Runner, tolerances, write_c
 from bondloop.engine.codegen.backend import CBackend
-from bondloop.engine.codegen.policy import POLICY
 from bondloop.engine.codegen.py_writer import PythonBackend
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Const, Op, Var, function, select, substitute
@@ -36,8 +34,8 @@ DRAWN = settings(
 def sizes(many, least):
     """Other sizes from which on statements are put together."""
     with pytest.MonkeyPatch.context() as patch:
-        changed = replace(POLICY, grouped_from=many, smallest_group=least)
-        patch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
+        patch.setattr(tolerances, "GROUPED_FROM", many)
+        patch.setattr(tolerances, "SMALLEST_GROUP", least)
         yield
 
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.engine.codegen import Runner
+from bondloop.engine.codegen import Runner, tolerances
 from bondloop.engine.codegen.batch import Batch
 from bondloop.engine.codegen.c_lanes import lane_obstacle
 from bondloop.engine.codegen.c_writer import write_c_sized
 from bondloop.engine.codegen.plan import BEYOND, WORST
-from bondloop.engine.codegen.policy import CodePolicy
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Channel, Delay, Tick, Update
@@ -107,7 +106,7 @@ def test_what_is_wanted_alone_is_the_same(monkeypatch):
     tick = wagg_three_mass.test().tick
     values = 1 + 0.1 * np.random.default_rng(3).standard_normal((21, 1))
     whole = Batch(tick, ["rig.transfer.mass.mass"]).run(values, 300)
-    monkeypatch.setattr("bondloop.engine.codegen.policy.POLICY", CodePolicy(batch_bytes=2000))
+    monkeypatch.setattr(tolerances, "BATCH_BYTES", 2000)
     name = "controller.K_r.integral"
     few = Batch(tick, ["rig.transfer.mass.mass"], wanted=[name])
     assert len(few._rest.states) < len(tick.states)

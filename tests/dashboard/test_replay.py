@@ -22,7 +22,6 @@ from bondloop.dashboard.server import Settings, Subject
 from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.errors import InputError
 from bondloop.readers import reader_process
-from bondloop.readers.policy import Limits
 from bondloop.results import Record
 
 RATE, COUNT, SPIKE = 1000.0, 12_345, 7_001
@@ -270,7 +269,8 @@ def test_a_file_that_the_library_never_finishes_is_refused_and_the_others_are_re
 ):
     """It is tried once; whoever asks again before it has changed hears it at once."""
     # Patience by the clock: others may take the processor.
-    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
+    monkeypatch.setattr(reader_process, "BASE_SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)
     record.save(tmp_path / "run.h5")
     endless(tmp_path / "run.h5", tmp_path / "damaged.h5")
     client = Client(application(Settings(runs=tmp_path), 8750))

@@ -8,7 +8,6 @@ import pytest
 import bondloop as bl
 from bondloop.check.checking import check
 from bondloop.display import at_work, progress, silent, telling
-from bondloop.display.policy import Display
 from bondloop.papers.silva_comparison import compare
 
 
@@ -29,7 +28,8 @@ class Screen:
 @pytest.fixture
 def screen(monkeypatch):
     made = Screen()
-    monkeypatch.setattr(progress, "DISPLAY", Display(shown_after=0.0, looked_at_every=0.001))
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "LOOK_INTERVAL", 0.001)
     monkeypatch.setattr(progress, "find_screen", lambda: made)
     return made
 

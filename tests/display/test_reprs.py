@@ -14,8 +14,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.display import brief
-from bondloop.display.figure import Figure
-from bondloop.display.policy import DISPLAY
+from bondloop.display.figure import SVG_LETTERS, Figure
 from bondloop.rehearsal import Run
 from bondloop.results import Record
 from bondloop.results.assess.error_metrics import Metrics
@@ -156,4 +155,4 @@ def test_heavy_figures_are_pictures():
     shown, about = figure._repr_mimebundle_()
     assert [*shown] == ["image/png"]
     assert about["image/png"] == {"width": 384, "height": 288}
-    assert len(shown["image/png"]) < DISPLAY.svg_letters
+    assert len(shown["image/png"]) < SVG_LETTERS

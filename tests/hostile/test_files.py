@@ -16,7 +16,6 @@ from scipy import io, sparse
 from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.readers import reader_process
-from bondloop.readers.policy import Limits
 from bondloop.rehearsal.prepared import rerun
 from bondloop.rehearsal.repeating import repetition_of
 from bondloop.results import Record
@@ -293,7 +292,7 @@ def first_of_all(folder, monkeypatch, *lines):
 def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
     """A good file was called damaged where Python took long to start, as it does on a busy machine."""
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0))
+    monkeypatch.setattr(reader_process, "BASE_SECONDS", 1.0)
     first_of_all(tmp_path / "slow", monkeypatch, "import time", "time.sleep(2.5)")
     assert len(Record.load(path, isolated=True)) == len(Record.load(path))
 
@@ -301,7 +300,8 @@ def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
 def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
     # Patience by the clock: others may take the processor.
-    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
+    monkeypatch.setattr(reader_process, "BASE_SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)
     lines = (
         "import bondloop.results.records.hdf5 as it",
         "def read_content(*_):",

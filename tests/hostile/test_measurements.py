@@ -9,7 +9,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.readers import read_measurements, reader_process
-from bondloop.readers.policy import LIMITS, Limits
+from bondloop.readers.text_layout import TEXT_BYTES
 from bondloop.results import Record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "readers"))  # for recorders.py
@@ -66,7 +66,8 @@ def blocks(content: bytes, word: bytes) -> list[int]:
 def test_mdf_that_leads_in_circles(tmp_path, monkeypatch, word):
     """The first link of these blocks is to the next of their kind: here, to the block itself."""
     # Patience by the clock: others may take the processor.
-    monkeypatch.setattr(reader_process, "LIMITS", Limits(seconds=1.0, patience=1000.0))
+    monkeypatch.setattr(reader_process, "BASE_SECONDS", 1.0)
+    monkeypatch.setattr(reader_process, "PATIENCE", 1000.0)
     path = tmp_path / "a.mf4"
     write_mdf(path)
     content = bytearray(path.read_bytes())
@@ -90,7 +91,7 @@ def test_mdf_that_claims_more_than_it_holds(tmp_path):
 def test_a_text_without_end_is_not_read(tmp_path):
     path = tmp_path / "a.txt"
     with path.open("wb") as file:
-        file.truncate(LIMITS.text_bytes + 1)  # takes no room on the disk
+        file.truncate(TEXT_BYTES + 1)  # takes no room on the disk
     with pytest.raises(InputError, match="at most"):
         read_measurements(path)
     with pytest.raises(InputError, match="a device"):

@@ -1,7 +1,6 @@
 """Free motions after a run: each is followed as if it were the only one."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from bondloop.bondgraph import R
 from bondloop.check.free_motion import GONE, LITTLE, QUIET, AfterRun, FreeMotion
 from bondloop.check.running_loop import RunningLoop
 from bondloop.control import Direct
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.hybrid import HybridTest
 from bondloop.rehearsal.rehearsal import OFTEN, Rehearsal
 from bondloop.rigs import Noise
@@ -100,7 +99,7 @@ def test_a_rehearsal_goes_back_to_any_tick_as_if_run_from_its_start():
 def test_of_slow_ticks_no_more_is_kept_than_of_fast_ones(monkeypatch):
     rehearsal = Rehearsal(after_run().test, 2001)
     # As if every tick took that long.
-    monkeypatch.setattr(policy, "POLICY", replace(policy.POLICY, chunk_seconds=1e-9))
+    monkeypatch.setattr(tolerances, "CHUNK_SECONDS", 1e-9)
     rehearsal.run_and_keep(2001)
     rehearsal.keep()
     assert [s.count for s in rehearsal._kept] == [0, OFTEN, 2 * OFTEN, 3 * OFTEN, 2001]

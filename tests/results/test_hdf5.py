@@ -10,8 +10,8 @@ from bondloop.engine.ir.quantity import Meaning, Role
 from bondloop.errors import InputError
 from bondloop.results import Record, read_run
 from bondloop.results.records import hdf5
+from bondloop.results.records.columns import COMPRESSED_FROM
 from bondloop.results.records.growing import GrowingRun
-from bondloop.results.records.policy import STORAGE
 
 NAMES = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters="/"), min_size=1
@@ -61,7 +61,7 @@ def test_round_trip_is_bit_exact(tmp_path_factory, data, size):
 
 
 def test_a_large_record_is_compressed_and_exact(tmp_path):
-    n = STORAGE.compressed_from + 17  # one sample block and a bit
+    n = COMPRESSED_FROM + 17  # one sample block and a bit
     values = np.sin(np.arange(n) * 1e-3)
     values[[5, -1]] = np.nan, -0.0
     channels = {"m3.v.flow": values, "x": -values}
@@ -200,7 +200,7 @@ def test_a_table_that_grew_is_read_by_columns(tmp_path, width):
 
 def test_one_channel_of_many_is_not_all_of_them(tmp_path, monkeypatch):
     """Of 100 compressed channels one is wanted: one hundredth of the chunks is decoded."""
-    n = STORAGE.compressed_from
+    n = COMPRESSED_FROM
     x = np.random.default_rng(0).normal(size=n)
     Record(np.arange(float(n)), {f"c{i}": x + i for i in range(100)}).save(tmp_path / "run.h5")
     slices = []

@@ -1,6 +1,5 @@
 """Studies that are ended early: what was computed is kept, and gone on with, each test once."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.engine.codegen import batch as batches
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.batch import Batch, processor_lanes
-from bondloop.engine.codegen.policy import POLICY
 from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
@@ -78,7 +77,7 @@ def test_what_was_computed_is_kept_and_gone_on_with(two_actuators, tmp_path, err
     with pytest.raises(type(error)) as raised:
         study(two_actuators, 320, keep=path, progress=Ends(6, error))
     numbers = pq.read_table(parts)["test"].to_pylist()
-    assert POLICY.first_packs * processor_lanes()[0] <= len(numbers) < 320
+    assert tolerances.FIRST_PACKS * processor_lanes()[0] <= len(numbers) < 320
     assert not path.exists()
     sentence = f"{len(numbers)} of 320 tests are kept in {parts}; --resume goes on from there"
     if isinstance(error, BondloopError):
@@ -115,7 +114,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
 
     monkeypatch.setattr(Stream, "flush", limited)
     try:
-        done = POLICY.first_packs * processor_lanes()[0]
+        done = tolerances.FIRST_PACKS * processor_lanes()[0]
         with pytest.raises(
             BondloopError,
             match=rf"cannot be written: .*; {done} of 320 tests are kept in",
@@ -216,7 +215,7 @@ def test_blocks_are_all_tests_in_their_order(count, seconds):
     blocks = list(batch.blocks(values, 20, jobs=1, seconds=seconds))
     whole = batch.run(values, 20, jobs=1)
     np.testing.assert_array_equal(np.concatenate([b.states for b in blocks]), whole.states)
-    assert len(blocks) == 1 or len(blocks[0].states) == POLICY.first_packs * batch.width
+    assert len(blocks) == 1 or len(blocks[0].states) == tolerances.FIRST_PACKS * batch.width
 
 
 class Card:
@@ -246,8 +245,7 @@ def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_p
         found["error"], sample(test, varied, 100, ("error",), seconds=0.1, backend="lanes")["error"]
     )
     batch = Batch(test.tick, [MASS])
-    changed = replace(POLICY, card_bytes=8 * 40 * batch._plan.size)
-    monkeypatch.setattr("bondloop.engine.codegen.policy.POLICY", changed)
+    monkeypatch.setattr(tolerances, "CARD_BYTES", 8 * 40 * batch._plan.size)
     told = []
     batch.run(found.values, 20, progress=lambda done, wanted: told.append((done, wanted)))
     assert batch._cuda.blocks == [40, 40, 20]

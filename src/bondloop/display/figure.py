@@ -14,7 +14,11 @@ from typing import IO
 import matplotlib as mpl
 from matplotlib import figure as mpl_figure
 
-from bondloop.display.policy import DISPLAY
+SVG_LETTERS = 1_000_000
+"""Letters of an SVG beyond which a figure is shown as a picture: it would make a notebook heavy."""
+
+SCREEN_RESOLUTION, SHARPNESS = 96, 2.0
+"""Dots per inch of a browser, and dots of a picture for each of them."""
 
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 """What a notebook shows, by its type, and what is to be known of each."""
@@ -34,11 +38,11 @@ class Figure(mpl_figure.Figure):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:  # noqa: ARG002
         """Return what a notebook shows, by its type, and what is to be known of it."""
         lines = svg_text(self)
-        if len(lines) <= DISPLAY.svg_letters:
+        if len(lines) <= SVG_LETTERS:
             return {"image/svg+xml": lines}, {}
         buffer = io.BytesIO()
-        save(self, buffer, "png", DISPLAY.sharpness * DISPLAY.screen)
-        width, height = (round(DISPLAY.screen * float(inches)) for inches in self.get_size_inches())
+        save(self, buffer, "png", SHARPNESS * SCREEN_RESOLUTION)
+        width, height = (round(SCREEN_RESOLUTION * float(inches)) for inches in self.get_size_inches())
         picture = base64.b64encode(buffer.getvalue()).decode()
         return {"image/png": picture}, {"image/png": {"width": width, "height": height}}
 

@@ -18,7 +18,11 @@ from functools import wraps
 from html import escape
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from bondloop.display.policy import DISPLAY
+SHOWN_AFTER, LOOK_INTERVAL, RATE_AFTER = 1.0, 0.25, 0.5
+"""Seconds after which progress is shown, between two looks at it, and after which a rate is shown."""
+
+BAR_LETTERS = 40
+"""Letters of a bar of progress."""
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, of how much."""
@@ -53,8 +57,8 @@ class Terminal:
         """Write over what was there."""
         bar = ""
         if share is not None:
-            full = int(DISPLAY.bar * share)
-            bar = f"[{'#' * full}{'.' * (DISPLAY.bar - full)}] {100 * share:3.0f} %  "
+            full = int(BAR_LETTERS * share)
+            bar = f"[{'#' * full}{'.' * (BAR_LETTERS - full)}] {100 * share:3.0f} %  "
         _write(f"\r\x1b[K{bar}{words}")
 
     def close(self, _words: str) -> None:
@@ -158,7 +162,7 @@ class Line(threading.Thread):
 
     def run(self) -> None:
         """Show it, once it has taken a while, until it is over."""
-        if self._over.wait(DISPLAY.shown_after):
+        if self._over.wait(SHOWN_AFTER):
             return
         while True:
             now, state = time.monotonic(), self._state
@@ -167,7 +171,7 @@ class Line(threading.Thread):
             else:
                 pace = self._pace.words(*state, now)
                 self._screen.show(f"{self._words}{pace}", min(1.0, max(0.0, state[0] / state[1])))
-            if self._over.wait(DISPLAY.looked_at_every):
+            if self._over.wait(LOOK_INTERVAL):
                 break
         self._screen.close(f"{self._words}: {_span(time.monotonic() - self._began)}")
 
@@ -254,7 +258,7 @@ class Pace:
         if self._first is None:
             self._first = done, now
         before, began = self._first
-        if done <= before or now - began < DISPLAY.rate_after:
+        if done <= before or now - began < RATE_AFTER:
             return ""
         rate = (done - before) / (now - began)
         pace = f"  {rate:,.0f}/s" if rate >= 10 else f"  {rate:.2g}/s"

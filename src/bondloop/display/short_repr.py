@@ -9,7 +9,8 @@ from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Any
 
-from bondloop.display.policy import DISPLAY
+REPR_LETTERS, REPR_ENTRIES = 300, 4
+"""Letters of a repr, and entries of a list in it."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -52,10 +53,10 @@ def _value(value: Any) -> str:
     if isinstance(value, Enum) or value is None or hasattr(value, "dtype"):
         return str(value)
     if isinstance(value, Mapping):
-        inside = [f"{k!r}: {_value(v)}" for k, v in list(value.items())[: DISPLAY.repr_entries]]
+        inside = [f"{k!r}: {_value(v)}" for k, v in list(value.items())[:REPR_ENTRIES]]
         return f"{{{_list(inside, len(value))}}}"
     if isinstance(value, (tuple, list, AbstractSet)):
-        inside = [_value(v) for v in list(value)[: DISPLAY.repr_entries]]
+        inside = [_value(v) for v in list(value)[:REPR_ENTRIES]]
         text = _list(inside, len(value))
         return (
             f"({text})"
@@ -67,7 +68,7 @@ def _value(value: Any) -> str:
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     text = ADDRESS.sub("", repr(value))
-    return text if len(text) <= DISPLAY.repr_letters // 3 else f"<{type(value).__name__}>"
+    return text if len(text) <= REPR_LETTERS // 3 else f"<{type(value).__name__}>"
 
 
 def _list(inside: list[str], count: int) -> str:
@@ -86,4 +87,4 @@ def _is_default(field: dataclasses.Field[object], value: object) -> bool:
 
 def _cut(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= DISPLAY.repr_letters else f"{text[: DISPLAY.repr_letters - 4]} ..."
+    return text if len(text) <= REPR_LETTERS else f"{text[: REPR_LETTERS - 4]} ..."

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.readers.policy import LIMITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+LISTED_FAULTS = 12
+"""Faults that are listed one by one; the others are counted."""
 
 
 def refuse(where: str, faults: Sequence[str]) -> None:
@@ -29,8 +31,8 @@ def refuse(where: str, faults: Sequence[str]) -> None:
         return
     if len(faults) == 1:
         raise InputError(f"{where}: {faults[0]}")
-    more = f"; and {len(faults) - LIMITS.faults} more" if len(faults) > LIMITS.faults else ""
-    raise InputError(f"{where}: {len(faults)} faults: " + "; ".join(faults[: LIMITS.faults]) + more)
+    more = f"; and {len(faults) - LISTED_FAULTS} more" if len(faults) > LISTED_FAULTS else ""
+    raise InputError(f"{where}: {len(faults)} faults: " + "; ".join(faults[:LISTED_FAULTS]) + more)
 
 
 @dataclass(eq=False, repr=False)

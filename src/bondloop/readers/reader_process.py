@@ -28,13 +28,21 @@ import numpy as np
 
 from bondloop.containers import expect_file, readable
 from bondloop.errors import BondloopError, InputError
-from bondloop.readers.policy import LIMITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Answer = tuple[dict[str, object], Iterable[NDArray[Any]]]
 
+BASE_SECONDS, READING_RATE = 5.0, 20e6
+"""Processor time of a reading process: so many seconds, and the file's size at this rate in bytes a
+second."""
+
+PATIENCE = 60.0
+"""Seconds by the clock beyond its processor time: the machine may be busy."""
+
+MEMORY = 8 * 2**30
+"""Bytes that a reading process may hold."""
 
 READY = b"ready\n"
 _SIZES = struct.Struct("<QQ")
@@ -46,7 +54,7 @@ class UnreadableError(InputError):
     """A file whose reader crashed, or did not come to an end."""
 
 
-def limit_for(path: Path, rate: float = LIMITS.bytes_a_second) -> int:
+def limit_for(path: Path, rate: float = READING_RATE) -> int:
     """Return the seconds of the processor that reading a file may take.
 
     Parameters
@@ -56,7 +64,7 @@ def limit_for(path: Path, rate: float = LIMITS.bytes_a_second) -> int:
     rate
         Bytes a second that are read at the least.
     """
-    return math.ceil(LIMITS.seconds + path.stat().st_size / rate)
+    return math.ceil(BASE_SECONDS + path.stat().st_size / rate)
 
 
 class WorkerEndedError(InputError):
@@ -92,7 +100,7 @@ class Worker:
     {'values': [1, 2]}
     """
 
-    def __init__(self, nice: int = 0, memory: int = LIMITS.memory) -> None:
+    def __init__(self, nice: int = 0, memory: int = MEMORY) -> None:
         self._nice, self._memory = nice, memory
         self._child: subprocess.Popen[bytes] | None = None
         self._ending: weakref.finalize[[subprocess.Popen[bytes]], Worker] | None = None
@@ -106,7 +114,7 @@ class Worker:
         needs: Sequence[str] = (),
         *,
         limit: int = 5,
-        patience: float | None = None,
+        patience: float = PATIENCE,
     ) -> tuple[dict[str, Any], bytearray]:
         """Return what a function answers in the process: what it says in JSON, and the bytes after that.
 
@@ -121,14 +129,13 @@ class Worker:
         limit
             Seconds of the processor that it may take.
         patience
-            Seconds by the clock beyond these; those of the policy unless given.
+            Seconds by the clock beyond these.
 
         Raises
         ------
         InputError
             What the function said, or that the process was ended: `WorkerEndedError`.
         """
-        patience = LIMITS.patience if patience is None else patience
         request = {"work": work, "needs": list(needs), "limit": limit, "words": words}
         line = json.dumps({**request, "folder": str(Path.cwd())}).encode() + b"\n"
         with self._lock:
@@ -188,7 +195,7 @@ class Worker:
         )
         self._ending = weakref.finalize(self, _end, child)  # at the end of the interpreter, too
         assert child.stdout is not None
-        late = threading.Timer(LIMITS.patience, child.kill)
+        late = threading.Timer(PATIENCE, child.kill)
         late.daemon = True
         late.start()
         try:
@@ -251,7 +258,7 @@ class Reader(Worker):
         path: Path,
         needs: Sequence[str] = (),
         *,
-        rate: float = LIMITS.bytes_a_second,
+        rate: float = READING_RATE,
         **words: object,
     ) -> tuple[dict[str, Any], bytearray]:
         """Return what the process read of a file: what it says in JSON, and the bytes after that.
@@ -280,10 +287,10 @@ class Reader(Worker):
             expect_file(path)
             limit = limit_for(path, rate)
         try:
-            return self.call(work, {"path": str(path), **words}, needs, limit=limit)
+            return self.call(work, {"path": str(path), **words}, needs, limit=limit, patience=PATIENCE)
         except WorkerEndedError as error:
             if error.code is None:  # that says nothing of the file
-                waited = LIMITS.patience + limit
+                waited = PATIENCE + limit
                 raise InputError(
                     f"{path} was not read in {waited:g} s: this machine is too busy; try again"
                 ) from None

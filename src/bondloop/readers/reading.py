@@ -29,7 +29,6 @@ from bondloop.containers import (
 )
 from bondloop.errors import InputError
 from bondloop.readers.measured import Measurements
-from bondloop.readers.policy import LIMITS
 from bondloop.readers.reader_process import ask
 from bondloop.readers.text import FIRST, from_lines, from_lvm
 from bondloop.readers.text_cells import heading, spelt_unit
@@ -38,6 +37,11 @@ from bondloop.readers.text_layout import read_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+CHANNELS = 100_000
+"""Columns of a run file or an array, at most."""
+
+LIBRARY_CHANNELS, LIBRARY_BYTES = 10_000, 2**31
+"""Channels, and bytes of all numbers, that a TDMS, MDF or Parquet file may claim."""
 
 RUN = "bondloop run"
 """What a run file says of its format; see `bondloop.results.records.hdf5`."""
@@ -155,7 +159,7 @@ def _take_run(found: Measurements, file: Any) -> None:
 
 
 def _texts(dataset: Any) -> list[str]:
-    if getattr(dataset, "ndim", 0) != 1 or dataset.dtype.kind != "S" or dataset.size > LIMITS.channels:
+    if getattr(dataset, "ndim", 0) != 1 or dataset.dtype.kind != "S" or dataset.size > CHANNELS:
         return []
     return [text.decode("utf-8", "replace") for text in dataset_values(dataset).tolist()]
 
@@ -333,8 +337,8 @@ def _mdf(path: Path, found: Measurements) -> None:
                 continue
             groups.append((count * len(group.channels), number))
         _expect_sizes(((f"group {n}", cells) for cells, n in groups), path)
-        if size > LIMITS.library_channels:
-            raise InputError(f"{path} claims {size:,} channels; at most {LIMITS.library_channels:,} are read")
+        if size > LIBRARY_CHANNELS:
+            raise InputError(f"{path} claims {size:,} channels; at most {LIBRARY_CHANNELS:,} are read")
         clock: NDArray[np.float64] | None = None
         left_out: list[str] = []
         for _, number in sorted(groups, reverse=True):
@@ -388,16 +392,14 @@ def _parquet(path: Path, found: Measurements) -> None:
 def _expect_sizes(counts: Iterable[tuple[str, int]], path: Path) -> None:
     """Refuse more numbers than a file can hold, before any of them is read."""
     counts = list(counts)
-    if len(counts) > LIMITS.library_channels:
-        raise InputError(
-            f"{path} claims {len(counts):,} channels; at most {LIMITS.library_channels:,} are read"
-        )
+    if len(counts) > LIBRARY_CHANNELS:
+        raise InputError(f"{path} claims {len(counts):,} channels; at most {LIBRARY_CHANNELS:,} are read")
     whole = sum(count for _, count in counts)
-    if 8 * whole > LIMITS.library_bytes:
+    if 8 * whole > LIBRARY_BYTES:
         name, most = max(counts, key=lambda item: item[1])
         raise InputError(
             f"{path} claims {whole:,} numbers, {most:,} of them in {name[:80]}, in a file of "
-            f"{path.stat().st_size:,} bytes; at most {LIMITS.library_bytes // 8:,} are read"
+            f"{path.stat().st_size:,} bytes; at most {LIBRARY_BYTES // 8:,} are read"
         )
 
 

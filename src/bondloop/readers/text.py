@@ -14,7 +14,6 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.readers.measured import Measurements, refuse
-from bondloop.readers.policy import LIMITS
 from bondloop.readers.sampling import stated
 from bondloop.readers.text_cells import cells_of, heading, number_in, separator_in, spelt_unit
 from bondloop.readers.text_layout import (
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+HEADING_LINES = 400
+"""Lines of a head in which something is looked for."""
 
 _UNUSUAL = '#%"\v\f\x1c\x1d\x1e\x85\u2028\u2029'
 """Signs of remarks and quoted cells, and ends of lines that only Python takes for such."""
@@ -392,7 +393,7 @@ def _decimal_commas(lines: Sequence[str], layout: Layout) -> str:
 
 def _head(lines: Sequence[str], layout: Layout, found: Measurements, rows: int) -> None:
     """Note what the lines above the names say."""
-    for index in layout.head[: LIMITS.heading_lines]:
+    for index in layout.head[:HEADING_LINES]:
         match = _SAID.fullmatch(lines[index].lstrip("#% "))
         if match is None:
             continue

@@ -15,7 +15,6 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError
-from bondloop.readers.policy import LIMITS
 from bondloop.readers.sampling import is_time_name
 from bondloop.readers.text_cells import (
     ADVICE,
@@ -35,6 +34,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+TEXT_BYTES = 2**30
+"""Bytes of a text file, at most."""
+
+SAMPLE_LINES = 60
+"""Lines that decide about the layout of a table."""
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -45,7 +49,7 @@ _MARKS = (
 )
 
 
-def read_text(path: str | os.PathLike[str], *, strict: bool = True, most: float = LIMITS.text_bytes) -> str:
+def read_text(path: str | os.PathLike[str], *, strict: bool = True, most: float = TEXT_BYTES) -> str:
     """Return the text of a file, or say why there is none.
 
     Parameters
@@ -180,7 +184,7 @@ def find_layout(lines: Sequence[str]) -> Layout | None:
     if not filled:
         return None
     half = filled[len(filled) // 2 :]
-    sample = [lines[i] for i in half[:: max(1, len(half) // LIMITS.sample_lines)]]
+    sample = [lines[i] for i in half[:: max(1, len(half) // SAMPLE_LINES)]]
     separator = separator_in(sample)
     kinds = _kinds(sample, separator)
     if NUMBERS not in kinds:

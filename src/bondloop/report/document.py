@@ -29,7 +29,6 @@ from bondloop.report.facts import (
 )
 from bondloop.report.figures import compared, figures_of
 from bondloop.report.literature import WORKS, cite, works_of
-from bondloop.report.policy import EXTENT
 from bondloop.report.tested import parts, units_of_parameters
 from bondloop.results.figures import latencies
 from bondloop.results.records import read_log
@@ -37,6 +36,9 @@ from bondloop.substructure import ExternalHalf
 
 if TYPE_CHECKING:
     from bondloop.report.facts import ReportedRun
+
+FRAMED_PARTS = 60
+"""Parts of a bond graph up to which its sub-models are drawn with frames: more would overlap."""
 
 
 def short(reported: Sequence[ReportedRun]) -> Iterator[str]:
@@ -90,7 +92,7 @@ def tested(t: ReportedRun) -> Iterator[str]:
     model = None if t.test is None else t.test.structure
     if model is not None:
         try:
-            frames = sum(1 for _ in model.walk()) <= EXTENT.framed_parts
+            frames = sum(1 for _ in model.walk()) <= FRAMED_PARTS
             drawing = model.draw(title="", frames=frames)
             yield picture(drawing, "The structure as a bond graph.", "drawing")
         except BondloopError as error:

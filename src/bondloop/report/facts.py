@@ -19,13 +19,17 @@ from bondloop.files import recorded_test
 from bondloop.hybrid import HybridTest, PseudoDynamicTest
 from bondloop.rehearsal import Run, shown
 from bondloop.report.plain_words import short_numbers
-from bondloop.report.policy import EXTENT
 from bondloop.results.figures import pretty
 
 if TYPE_CHECKING:
     from bondloop.check import Check
     from bondloop.hybrid import Rehearsable
 
+LISTED_ENTRIES = 9
+"""Entries of a matrix that are listed; of a larger one only how many there are."""
+
+LISTED_EVENTS = 200
+"""Events of a run that are listed, the latest."""
 
 FMU = "fmu://"
 """What a link to an FMU begins with."""
@@ -232,7 +236,7 @@ def parameter_rows(
         and in_force != (other and name.startswith(RIG))
     }
     sizes = Counter(_matrix(name) for name in chosen)
-    large = {matrix: count for matrix, count in sizes.items() if matrix and count > EXTENT.matrix_entries}
+    large = {matrix: count for matrix, count in sizes.items() if matrix and count > LISTED_ENTRIES}
     known = [
         (name, f"{value:.6g} {pretty((units or {}).get(name, ''))}".rstrip())
         for name, value in chosen.items()
@@ -308,7 +312,7 @@ def event_rows(events: Sequence[Mapping[str, object]]) -> list[tuple[str, ...]]:
     [('1.5 s', 'set excitation.scale', '0', '0.5', 'Ada')]
     """
     rows: list[tuple[str, ...]] = []
-    for event in events[-EXTENT.events :]:
+    for event in events[-LISTED_EVENTS:]:
         what = f"{event.get('kind', '')} {event.get('name', '')}".strip()
         if event.get("refused"):
             what += f" (refused: {event['refused']})"

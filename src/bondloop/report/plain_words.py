@@ -16,8 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondloop.engine.data import FAMILIES, PYTHON, Kind, Parameter, Range, import_all_kinds, is_words, plain
-from bondloop.report.policy import EXTENT
 from bondloop.results.figures import pretty, scaled
+
+LISTED_VALUES = 6
+"""Values of a row, or parts of a whole, that are listed before an ellipsis."""
 
 LONG_NUMBER = r"\d+\.\d{6,}(e[+-]?\d+)?"
 """A number with more digits than anybody reads."""
@@ -122,8 +124,8 @@ def several(values: Sequence[Any], unit: str, tell: Tell) -> str:
         return f"{len(values)} times {in_unit(float(numbers[0]), unit)}"
     if len(values) > 1 and all(isinstance(v, list) and len(v) == len(values[0]) for v in values):
         return f"a matrix of {len(values)} by {len(values[0])}"
-    texts = [tell(v, unit, inside=True) for v in values[: EXTENT.listed]]
-    more = f", ... ({len(values)} in all)" if len(values) > EXTENT.listed else ""
+    texts = [tell(v, unit, inside=True) for v in values[:LISTED_VALUES]]
+    more = f", ... ({len(values)} in all)" if len(values) > LISTED_VALUES else ""
     return f"{', '.join(texts)}{more}"
 
 
@@ -210,13 +212,13 @@ def _matrices(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
     """
     mass, dofs = description["M"], description.get("dofs") or []
     names = (
-        f" ({', '.join(map(str, dofs[: EXTENT.listed]))}{', ...' if len(dofs) > EXTENT.listed else ''})"
+        f" ({', '.join(map(str, dofs[:LISTED_VALUES]))}{', ...' if len(dofs) > LISTED_VALUES else ''})"
         if dofs
         else ""
     )
-    masses = ", ".join(in_unit(float(row[i]), "kg") for i, row in enumerate(mass[: EXTENT.listed]))
+    masses = ", ".join(in_unit(float(row[i]), "kg") for i, row in enumerate(mass[:LISTED_VALUES]))
     count = f"{len(mass)} degree{'' if len(mass) == 1 else 's'} of freedom"
-    more = ", ..." if len(mass) > EXTENT.listed else ""
+    more = ", ..." if len(mass) > LISTED_VALUES else ""
     return f"mass, damping and stiffness matrices of {count}{names}, masses {masses}{more}"
 
 
@@ -227,10 +229,8 @@ def _part_of(name: str) -> Special:
 
 def _model(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
     parts = description.get("parts") or {}
-    inner = [
-        f"{name}: {tell(part, unit, inside=True)}" for name, part in list(parts.items())[: EXTENT.listed]
-    ]
-    more = f"; ... ({len(parts)} parts)" if len(parts) > EXTENT.listed else ""
+    inner = [f"{name}: {tell(part, unit, inside=True)}" for name, part in list(parts.items())[:LISTED_VALUES]]
+    more = f"; ... ({len(parts)} parts)" if len(parts) > LISTED_VALUES else ""
     return f"{'; '.join(inner)}{more}" if inner else str(description.get("name") or "model")
 
 

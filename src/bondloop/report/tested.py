@@ -13,12 +13,16 @@ from bondloop.devices import OdeElement
 from bondloop.errors import BondloopError
 from bondloop.report.facts import other_rig
 from bondloop.report.plain_words import in_unit, in_words, kind_words
-from bondloop.report.policy import EXTENT
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Part
     from bondloop.hybrid import Rehearsable
 
+SUMMARY_LETTERS = 700
+"""Letters of the sentence that describes a test; beyond, the description follows as a file."""
+
+LISTED_ELEMENTS = 12
+"""Elements of a specimen that are listed one by one."""
 
 SPECIMEN = "rig.specimen."
 """What the names of the specimen's parameters begin with."""
@@ -107,7 +111,7 @@ def _structure(description: object, model: Model | None) -> str:
         return words
     if not isinstance(description, Mapping) or description.get("model") != "Model":
         return f"{words}: {counted}"
-    detail = f"; that is, {words}" if len(words) < EXTENT.text // 2 else ""
+    detail = f"; that is, {words}" if len(words) < SUMMARY_LETTERS // 2 else ""
     return f"{description.get('name') or 'model'}: {counted}{detail}"
 
 
@@ -206,7 +210,7 @@ def _specimen(test: Rehearsable) -> str:
     except BondloopError:
         return ""
     elements = [(path, part) for path, part in model.walk() if isinstance(part, Element) and _word(part)]
-    if not elements or len(elements) > EXTENT.elements:
+    if not elements or len(elements) > LISTED_ELEMENTS:
         return _counted(model)
     said = []
     for path, part in elements:
@@ -248,9 +252,9 @@ def _reference(part: object, structure: object) -> str:
 
 
 def _bounded(text: str) -> str:
-    if len(text) <= EXTENT.text:
+    if len(text) <= SUMMARY_LETTERS:
         return text
-    return f"{text[: EXTENT.text].rpartition(', ')[0]}, ... (in full below, as a file)"
+    return f"{text[:SUMMARY_LETTERS].rpartition(', ')[0]}, ... (in full below, as a file)"
 
 
 def _without_empty(part: object) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.backend import Ends
 from bondloop.engine.codegen.c_lanes import lane_obstacle, write_lanes
 from bondloop.engine.codegen.cuda import CudaBatch, gpu_obstacle
@@ -392,11 +392,11 @@ class Batch:
             self._cuda.kernel_seconds = 0.0
         threads = jobs or os.cpu_count() or 1
         shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
-        room = policy.POLICY.batch_bytes if self._cuda is None else policy.POLICY.card_bytes
+        room = tolerances.BATCH_BYTES if self._cuda is None else tolerances.CARD_BYTES
         # Of a large tick as many as keep every thread busy.
         tests, most = len(table), max(self.width * threads, room // (8 * self._plan.size))
         few = self._cuda is None and seconds < math.inf
-        at, size = 0, min(most, policy.POLICY.first_packs * self.width * threads) if few else most
+        at, size = 0, min(most, tolerances.FIRST_PACKS * self.width * threads) if few else most
         while at < tests or not tests:
             part = slice(at, min(tests, at + size))
             states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
@@ -503,7 +503,7 @@ class Batch:
                 done += end - at
                 at = end
                 n = (
-                    max(1, int(min(policy.POLICY.share_seconds / max(wall, 1e-6), 20.0) * (n // self.width)))
+                    max(1, int(min(tolerances.SHARE_SECONDS / max(wall, 1e-6), 20.0) * (n // self.width)))
                     * self.width
                 )
 
@@ -518,7 +518,7 @@ class Batch:
             try:
                 left = set(futures)
                 while left:
-                    ended, left = wait(left, timeout=policy.POLICY.share_seconds, return_when=FIRST_COMPLETED)
+                    ended, left = wait(left, timeout=tolerances.SHARE_SECONDS, return_when=FIRST_COMPLETED)
                     for future in ended:
                         future.result()
                     if progress is not None:
@@ -538,7 +538,7 @@ def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) ->
     ... )
     (400, 800, 8)
     """
-    wanted = tests * min(seconds / max(wall, 1e-9), policy.POLICY.growth)
+    wanted = tests * min(seconds / max(wall, 1e-9), tolerances.GROWTH)
     return max(whole, min(most, int(wanted) // whole * whole))
 
 

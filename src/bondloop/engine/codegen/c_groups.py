@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.ir import (
     Assign,
     Const,
@@ -367,7 +367,7 @@ def _levels(
     for n in sorted({*singles, *alike}):
         left = singles.get(n, [])
         for assigns, leaves in alike.get(n, {}).values():
-            if len(assigns) >= policy.POLICY.smallest_group:
+            if len(assigns) >= tolerances.SMALLEST_GROUP:
                 yield Group(assigns, leaves)
             else:
                 left += assigns
@@ -391,7 +391,7 @@ def _updated(
     step: Update, arrays: MutableMapping[Var, Hashable], fixed: Collection[Var]
 ) -> Iterator[Group | list[Step]]:
     """All at once: what needs another state's old value, or has it needed, waits in a variable of its own."""
-    if len(step.pairs) < policy.POLICY.smallest_group:
+    if len(step.pairs) < tolerances.SMALLEST_GROUP:
         yield [step]
         return
     changed = {v for v, _ in step.pairs}
@@ -415,7 +415,7 @@ def _updated(
         else:
             _join(alike, Assign(v, e), shape, [arrays.get(u, u) for u in shape[1] if isinstance(u, Var)])
     for assigns, leaves in alike.values():
-        if len(assigns) >= policy.POLICY.smallest_group:
+        if len(assigns) >= tolerances.SMALLEST_GROUP:
             yield Group(assigns, leaves, updates=True)
         else:
             left += [(a.target, a.expr) for a in assigns]

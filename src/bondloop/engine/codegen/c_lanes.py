@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.c_helpers import helpers
 from bondloop.engine.codegen.c_text import REFUSAL, CText
 from bondloop.engine.codegen.c_writer import CBody
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 def lane_obstacle(tick: Tick) -> str:
     """Return why the tests of a tick cannot run side by side; "" if they can."""
-    if statements(tick.steps) > policy.POLICY.side_by_side:
-        return f"it has more than {policy.POLICY.side_by_side} statements"
+    if statements(tick.steps) > tolerances.SIDE_BY_SIDE:
+        return f"it has more than {tolerances.SIDE_BY_SIDE} statements"
     for step in every(tick.steps):
         if step.sought and delays(step.inner):
             return "a delay line stands in a search for modes"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.plan import Plan, Sparse, dotted, sparse
 from bondloop.engine.ir import LANES, Expr, Factored, Triangle, Var
 
@@ -106,9 +106,7 @@ class CProducts:
             place = self._lies(e)
             if place is not None:
                 arrays.setdefault(place[0], []).append((k, place[1]))
-        arrays = {
-            array: pairs for array, pairs in arrays.items() if len(pairs) >= policy.POLICY.copied_elements
-        }
+        arrays = {array: pairs for array, pairs in arrays.items() if len(pairs) >= tolerances.COPIED_ELEMENTS}
         if not arrays:
             entries = ", ".join(self.text.full(e) for e in sources)
             return [f"const {self.kind} x[{len(sources)}] = {{{entries}}};"]
@@ -152,7 +150,7 @@ class CProducts:
             if place is None or place != self._offsets.get(sources[0], -1) + k:  # type: ignore[call-overload]
                 break
             count += 1
-        return count if count >= policy.POLICY.band_rows else 0
+        return count if count >= tolerances.BAND_ROWS else 0
 
     def _table(self, what: str, values: ArrayLike, kind: str = "double") -> str:
         return self.tables.add(kind, f"{what}_{self._count}", values)
@@ -165,11 +163,11 @@ class CProducts:
         ]
         here = f"{result}[{band.first} + i]" if band.first else f"{result}[i]"
         lines = []
-        for k in range(0, max(1, len(terms)), policy.POLICY.terms):
+        for k in range(0, max(1, len(terms)), tolerances.TERMS):
             before = f"{here} + " if k else ""
             lines += [
                 f"for (int i = 0; i < {band.rows}; ++i)",
-                f"    {here} = {before}{' + '.join(terms[k : k + policy.POLICY.terms]) or '0.0'};",
+                f"    {here} = {before}{' + '.join(terms[k : k + tolerances.TERMS]) or '0.0'};",
             ]
         return lines
 
@@ -190,14 +188,14 @@ class CProducts:
         table = self._table("matrix", dense.T)
         lines = []
         for name, first, count in source.pieces(m):
-            whole = count - count % policy.POLICY.columns
+            whole = count - count % tolerances.COLUMNS
             if whole:
                 terms = [
                     f"{table}[{first + c} + j][i]*{name}[{c} + j]".replace("[0 + j]", "[j]")
-                    for c in range(policy.POLICY.columns)
+                    for c in range(tolerances.COLUMNS)
                 ]
                 lines += [
-                    f"for (int j = 0; j < {whole}; j += {policy.POLICY.columns})",
+                    f"for (int j = 0; j < {whole}; j += {tolerances.COLUMNS})",
                     f"    for (int i = 0; i < {n}; ++i)",
                     f"        {result}[i] = {result}[i] + {' + '.join(terms)};",
                 ]
@@ -389,7 +387,7 @@ def bands(few: Sparse) -> list[Band] | None:
             continue
         groups.append((first, i - first, steps or [0] * len(rows[first])))
         first, steps = i, None
-        if len(groups) * policy.POLICY.band_rows > n:
+        if len(groups) * tolerances.BAND_ROWS > n:
             return None
     return [_band(few, first, count, steps) for first, count, steps in groups]
 

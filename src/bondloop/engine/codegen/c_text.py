@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.ir import Call, Text
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class CTables:
         key = (
             kind,
             table.shape,
-            _digest(table) if table.size > policy.POLICY.table_in_text else table.tobytes(),
+            _digest(table) if table.size > tolerances.TABLE_IN_TEXT else table.tobytes(),
         )
         if key not in self._names:
             name = f"{self.prefix}_{what}"
@@ -170,8 +170,8 @@ class CTables:
 
     def apart(self) -> Numbers | None:
         """Return the large tables as they are handed over; None where all are small."""
-        large = {n: t for n, t in self._tables.items() if t[1].size > policy.POLICY.table_in_text}
-        if sum(table.size for _, table in large.values()) <= policy.POLICY.tables_apart:
+        large = {n: t for n, t in self._tables.items() if t[1].size > tolerances.TABLE_IN_TEXT}
+        if sum(table.size for _, table in large.values()) <= tolerances.TABLES_APART:
             return None
         arrays: dict[str, list[NDArray[np.number]]] = {kind: [] for kind in KINDS}
         places: dict[str, int] = dict.fromkeys(KINDS, 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bondloop.engine.analysis.spectrum import collection_paused
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.c_groups import CGroups, Group
 from bondloop.engine.codegen.c_helpers import helpers, newton_lines
 from bondloop.engine.codegen.c_products import CProducts
@@ -68,7 +68,7 @@ class CBody:
         self._groups: CGroups | None = None
         arrays = any(isinstance(s, Product) and self._is_array(s) for s in every(plan.tick.steps))
         if statements(plan.tick.steps) > (
-            policy.POLICY.grouped_around_arrays if arrays else policy.POLICY.grouped_from
+            tolerances.GROUPED_AROUND_ARRAYS if arrays else tolerances.GROUPED_FROM
         ):
             self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
 
@@ -173,7 +173,7 @@ class CBody:
         for i in range(1, len(step.pairs) + 1):
             if i < len(step.pairs) and self._follows(step.pairs[i - 1], step.pairs[i]):
                 continue
-            if i - first >= policy.POLICY.band_rows:
+            if i - first >= tolerances.BAND_ROWS:
                 runs.append(range(first, i))
             first = i
         return runs
@@ -230,7 +230,7 @@ class CBody:
 
     @staticmethod
     def _is_array(step: Product) -> bool:
-        return len(step.targets) > policy.POLICY.named_results and not is_tiny(step)
+        return len(step.targets) > tolerances.NAMED_RESULTS and not is_tiny(step)
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")
@@ -348,10 +348,10 @@ def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbe
     plan = Plan(tick)
     body = CBody(plan)
     lines = body.write()
-    large = len(lines) > policy.POLICY.inlined_lines
+    large = len(lines) > tolerances.INLINED_LINES
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
     numbers = body.tables.apart() if apart else None
-    fill = _Filler(plan, large or plan.scalars > policy.POLICY.states_in_registers, body.cells, numbers)
+    fill = _Filler(plan, large or plan.scalars > tolerances.STATES_IN_REGISTERS, body.cells, numbers)
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",

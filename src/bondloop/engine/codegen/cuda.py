@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.c_helpers import helpers
 from bondloop.engine.codegen.c_lanes import LOOP_CODES
 from bondloop.engine.codegen.c_writer import CBody
@@ -91,7 +91,7 @@ class CudaBatch:
         ended = kernels.array(stops)
         inputs = kernels.array(rows if rows is not None else 8)
         width = len(self._tick.inputs)
-        first, chunk = 0, policy.POLICY.first_steps
+        first, chunk = 0, tolerances.FIRST_STEPS
         period = ctypes.c_double(self._tick.period)
         while first < steps:
             n = min(chunk, steps - first)
@@ -99,13 +99,13 @@ class CudaBatch:
             began = time.perf_counter()
             here = ctypes.c_uint64(inputs.value + 8 * first * width)
             arguments = (ctypes.c_longlong(tests), count, begin, period, here, place, varied, ended)
-            kernels.start(f"{name}_tests", tests, policy.POLICY.threads, arguments)
+            kernels.start(f"{name}_tests", tests, tolerances.THREADS, arguments)
             kernels.wait()
             wall = time.perf_counter() - began
             self.kernel_seconds += wall
             first += n
             so_far(first / steps)
-            chunk = max(1, int(policy.POLICY.launch_seconds / max(wall, 1e-6) * n))
+            chunk = max(1, int(tolerances.LAUNCH_SECONDS / max(wall, 1e-6) * n))
         kernels.read(place, across)
         kernels.read(ended, stops)
         state[:] = across.T

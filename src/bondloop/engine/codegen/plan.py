@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.ir import (
     LANES,
     Assign,
@@ -336,7 +336,7 @@ def entries(step: Product) -> list[tuple[int, int, float]]:
 def sparse(step: Product) -> Sparse | None:
     """Return the nonzero entries of a matrix that has few of them, else None."""
     found = entries(step)
-    if len(found) > policy.POLICY.sparse_share * math.prod(step.matrix.shape):
+    if len(found) > tolerances.SPARSE_SHARE * math.prod(step.matrix.shape):
         return None
     counts = [0] * len(step.targets)
     for i, _, _ in found:
@@ -357,7 +357,7 @@ def is_tiny(step: Product) -> bool:
     if isinstance(matrix, Factored):
         return False
     count = matrix.count_nonzero() if hasattr(matrix, "tocoo") else (matrix != 0).sum()
-    return bool(count <= policy.POLICY.written_entries)
+    return bool(count <= tolerances.WRITTEN_ENTRIES)
 
 
 def unrolled(step: Product, names: Names) -> list[Assign] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.engine.analysis.spectrum import Point
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.backend import CBackend
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
 from bondloop.engine.codegen.py_writer import PythonBackend
@@ -353,7 +353,7 @@ class Runner:
             done += n
             if progress is not None:
                 progress(done, steps)
-            chunk = max(1, int(min(policy.POLICY.chunk_seconds / max(wall, 1e-6), 20.0) * n))
+            chunk = max(1, int(min(tolerances.CHUNK_SECONDS / max(wall, 1e-6), 20.0) * n))
         return code, channel
 
     def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:

@@ -26,10 +26,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bondloop.engine.codegen import policy
+from bondloop.engine.codegen import tolerances
 from bondloop.errors import CompileError
 
-_since_look = policy.POLICY.library_interval
+_since_look = tolerances.LIBRARY_INTERVAL
 
 NOTE = ".sha256"
 """Ending of the file beside a library that says what is in it."""
@@ -110,12 +110,12 @@ def keep(built: Path, file: Path) -> None:
         built.replace(file)
     global _since_look  # noqa: PLW0603 - one count for the process
     _since_look += 1
-    if _since_look >= policy.POLICY.library_interval:
+    if _since_look >= tolerances.LIBRARY_INTERVAL:
         _since_look = 0
         trimmed(file.parent)
 
 
-def trimmed(folder: Path, most: int = policy.POLICY.library_bytes) -> int:
+def trimmed(folder: Path, most: int = tolerances.LIBRARY_BYTES) -> int:
     """Remove what was used longest ago, down to half of the bound, where there is more; return how many.
 
     A library that a process has loaded stays loaded. Scratch folders of builds are left to their builders.
@@ -186,7 +186,7 @@ last, which -O3 brings, parameters would be read anew whenever a state is writte
 longer; it costs no time to compile."""
 
 HUGE_FLAGS = ("-O0",)
-"""Added for a file of more than `CodePolicy.optimised_statements`: optimisation of a function takes a time
+"""Added for a file of more than `OPTIMISED_STATEMENTS`: optimisation of a function takes a time
 that grows with the square of its length (2 s for 4,600 lines, 8 s for 9,100), none takes 0.04 ms a line."""
 
 NO_COMPILER = (
@@ -417,7 +417,7 @@ def build_program(
 
 def _quick(sources: Sequence[str], large: bool) -> tuple[str, ...]:
     """Return the options that compile quickly rather than well, where that is needed."""
-    if large and any(_statements(source) > policy.POLICY.optimised_statements for source in sources):
+    if large and any(_statements(source) > tolerances.OPTIMISED_STATEMENTS for source in sources):
         return HUGE_FLAGS
     return LARGE_FLAGS if large else ()
 
@@ -444,7 +444,7 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
             line for line in done.stderr.splitlines() if "error" in line.lower()
         ] or done.stderr.splitlines()
         what = (
-            "; ".join(line.strip() for line in said[: policy.POLICY.complaint_lines])
+            "; ".join(line.strip() for line in said[: tolerances.COMPLAINT_LINES])
             or f"it gave no reason (exit code {done.returncode})"
         )
         name = texts[0].name if len(texts) == 1 else built.name

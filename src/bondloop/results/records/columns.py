@@ -11,7 +11,6 @@ import numpy as np
 from bondloop.containers import LARGEST, dataset_checked, dataset_values, own_item
 from bondloop.engine.ir import Meaning
 from bondloop.errors import InputError, unknown_name
-from bondloop.results.records.policy import STORAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +19,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.results.records.record import Record
+
+COMPRESSED_FROM = 65536
+"""Samples from which a table is compressed, and rows of its chunks; below, half a megabyte a channel is not
+worth the time."""
+
+BLOCK_NUMBERS = 2**20
+"""Numbers that are moved at once: a copy of the whole table is never made."""
+
+MOST_COLUMNS, MOST_COLUMN_BYTES = 100_000, 2**26
+"""Columns that are read, and bytes of all names, of all units or of all meanings."""
 
 
 class Content(NamedTuple):
@@ -95,7 +104,7 @@ def write_columns(file: h5py.File, record: Record) -> None:
     describe_columns(file, record.units, record.meanings)
     rows, columns = len(record), list(record.channels.values())
     shape = (rows, len(columns))
-    if rows < STORAGE.compressed_from or not columns:
+    if rows < COMPRESSED_FROM or not columns:
         table = file.create_dataset("channels", shape, "<f8")
         for some in _blocks(rows, len(columns)):
             table[some] = np.column_stack([values[some] for values in columns]) if columns else 0.0
@@ -103,8 +112,8 @@ def write_columns(file: h5py.File, record: Record) -> None:
     # A chunk is a piece of one column: one channel is read alone, and like numbers compress best.
     table = file.create_dataset("channels", shape, "<f8", **options_for(rows, 1))
     for number, values in enumerate(columns):
-        for first in range(0, rows, STORAGE.compressed_from):
-            some = slice(first, first + STORAGE.compressed_from)
+        for first in range(0, rows, COMPRESSED_FROM):
+            some = slice(first, first + COMPRESSED_FROM)
             table[some, number] = values[some]
 
 
@@ -118,15 +127,15 @@ def options_for(rows: int, *width: int) -> dict[str, object]:
     *width
         Columns of a chunk, where it has columns.
     """
-    if rows < STORAGE.compressed_from:
+    if rows < COMPRESSED_FROM:
         return {}
-    chunks = (STORAGE.compressed_from, *width)
+    chunks = (COMPRESSED_FROM, *width)
     # gzip 1 with shuffle: smaller than lzf and about as fast; and MATLAB can read it, unlike lzf.
     return {"chunks": chunks, "shuffle": True, "compression": "gzip", "compression_opts": 1}
 
 
 def _blocks(rows: int, width: int, multiple: int = 1) -> Iterator[slice]:
-    step = max(1, STORAGE.numbers_at_once // max(width, 1) // multiple) * multiple
+    step = max(1, BLOCK_NUMBERS // max(width, 1) // multiple) * multiple
     yield from (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
@@ -237,10 +246,10 @@ def _texts(file: h5py.File, name: str, faults: list[str]) -> list[str]:
     if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1 or dataset.dtype.kind != "S":
         faults.append(f"no dataset '{name}', a row of texts")
         return []
-    if dataset.size > STORAGE.most_columns or dataset.nbytes > STORAGE.most_text:
+    if dataset.size > MOST_COLUMNS or dataset.nbytes > MOST_COLUMN_BYTES:
         faults.append(
             f"dataset '{name}' claims {dataset.size:,} texts of {dataset.dtype.itemsize:,} bytes; at most "
-            f"{STORAGE.most_columns:,}, and {STORAGE.most_text:,} bytes, are read"
+            f"{MOST_COLUMNS:,}, and {MOST_COLUMN_BYTES:,} bytes, are read"
         )
         return []
     try:

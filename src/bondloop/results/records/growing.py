@@ -16,14 +16,25 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.results.records.columns import EVENT_COLUMNS, describe_columns, fixed_texts
-from bondloop.results.records.hdf5 import appearing
-from bondloop.results.records.policy import FORMAT, SCHEMA, STORAGE
+from bondloop.results.records.hdf5 import FORMAT, SCHEMA, appearing
 
 if TYPE_CHECKING:
     import h5py
     from numpy.typing import NDArray
 
     from bondloop.engine.ir import Meaning
+
+ATTRIBUTE_BYTES = 65536
+"""Bytes for the attributes of a run that is being recorded: they are written again at its end, when nothing
+can be added to the file."""
+
+SHORTEST_CHUNK, LONGEST_CHUNK, CHUNK_WIDTH = 128, 4096, 64
+"""Rows and columns in a chunk of a run that is being recorded: a write touches one chunk for each
+`CHUNK_WIDTH` channels, and to read one is to read as many."""
+
+MOST_EVENTS, EVENT_CHUNK = 100_000, 64
+"""Events that a file holds, so that a flood of commands does not fill the disk, and rows of a chunk of
+them."""
 
 
 class CommittedRows:
@@ -73,7 +84,7 @@ class EventTable(CommittedRows):
 
     def __init__(self, group: h5py.Group) -> None:
         self._columns = {
-            name: group.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(STORAGE.event_chunk,))
+            name: group.create_dataset(name, (0,), kind, maxshape=(None,), chunks=(EVENT_CHUNK,))
             for name, kind in EVENT_COLUMNS.items()
         }
         self._columns["time"].attrs["unit"] = "s"
@@ -82,7 +93,7 @@ class EventTable(CommittedRows):
 
     def append(self, events: Sequence[Mapping[str, object]]) -> None:
         """Append events, each with a value for every column; they count from the next commit on."""
-        kept = events[: max(0, STORAGE.most_events - self.rows)]
+        kept = events[: max(0, MOST_EVENTS - self.rows)]
         self.left_out += len(events) - len(kept)
         if not kept:
             return
@@ -156,8 +167,9 @@ class GrowingRun:
         with appearing(path) as temporary:
             try:
                 # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
+                # Rows are appended and never read again: a cache of chunks would only look like a leak.
                 self._file = file = h5py.File(
-                    temporary, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=STORAGE.cache
+                    temporary, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=0
                 )
             except OSError as error:
                 raise InputError(f"cannot write {path}: {error.strerror or error}") from error
@@ -183,7 +195,7 @@ class GrowingRun:
         file.attrs["schema"] = SCHEMA
         file.attrs["status"] = _status(given)
         describe_columns(file, units, meanings)
-        chunk = int(np.clip(0.5 * rate, STORAGE.shortest_chunk, STORAGE.longest_chunk))
+        chunk = int(np.clip(0.5 * rate, SHORTEST_CHUNK, LONGEST_CHUNK))
         self._parts = {
             name: _Part(file if name == "/" else file.create_group(name), len(units), cycle, chunk)
             for name in ("/", "/retreat")
@@ -194,7 +206,7 @@ class GrowingRun:
                 part.cycle[name].attrs["words"] = json.dumps({str(n): word for n, word in meant.items()})
         file["description"] = fixed_texts([json.dumps(dict(description))])[0]
         text = json.dumps(dict(given)).encode()
-        self._room = max(STORAGE.attribute_room, 2 * len(text))
+        self._room = max(ATTRIBUTE_BYTES, 2 * len(text))
         self._attributes = file.create_dataset("attributes", data=np.array(text, dtype=f"S{self._room}"))
         file.swmr_mode = True
 
@@ -280,7 +292,7 @@ class _Part(CommittedRows):
                 name,
                 shape=(0, *columns),
                 maxshape=(None, *columns),
-                chunks=(chunk, *(min(n, STORAGE.chunk_width) for n in columns)),
+                chunks=(chunk, *(min(n, CHUNK_WIDTH) for n in columns)),
                 dtype=kind,
                 fillvalue=np.nan if kind == "<f8" else 0,
             )
@@ -314,10 +326,8 @@ class _Part(CommittedRows):
             width = self._channels.shape[1]
             self._channels.id.set_extent((end, width))
             table = h5s.create_simple((end, width))
-            for left in range(
-                0, width, STORAGE.chunk_width
-            ):  # one chunk's columns at once, so that one write does
-                columns = np.ascontiguousarray(values[:, left : left + STORAGE.chunk_width], dtype="<f8")
+            for left in range(0, width, CHUNK_WIDTH):  # one chunk's columns at once, so that one write does
+                columns = np.ascontiguousarray(values[:, left : left + CHUNK_WIDTH], dtype="<f8")
                 table.select_hyperslab((begin, left), columns.shape)
                 self._channels.id.write(h5s.create_simple(columns.shape), table, columns)
         for name, dataset in self.cycle.items():

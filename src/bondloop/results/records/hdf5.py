@@ -50,7 +50,6 @@ from bondloop.results.records.columns import (
     text_of,
     write_columns,
 )
-from bondloop.results.records.policy import FORMAT, SCHEMA, STORAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +59,12 @@ if TYPE_CHECKING:
 
     from bondloop.results.records.record import Record
 
+FORMAT, SCHEMA = "bondloop run", 2
+"""The kind of file that a run file names, and the number of its layout."""
+
+MOST_EVENTS_READ = 5000
+"""Events that are read of a foreign file; a loop holds the last thousand between two looks of its
+recorder."""
 
 LoopLog = tuple[dict[str, "NDArray[np.float64]"], list[dict[str, Any]]]
 """Durations of each cycle in s, ``wake`` and ``busy``; and the events, oldest first."""
@@ -145,7 +150,7 @@ def log_parts(path: Path) -> tuple[dict[str, object], list[NDArray[np.float64]]]
     columns = [1e-9 * np.asarray(cycles.get(f"{word}_ns", []), dtype="<f8") for word in CLOCK]
     events = read_events(path)
     rows = min((len(column) for column in events.values()), default=0)
-    first = max(0, rows - STORAGE.events_read)
+    first = max(0, rows - MOST_EVENTS_READ)
     told = [{name: _plain(column[i]) for name, column in events.items()} for i in range(first, rows)]
     return {"size": columns[0].size, "events": told}, columns
 

@@ -14,12 +14,15 @@ from bondloop.engine.data import ATOMS, instant, is_row
 from bondloop.engine.ir import Meaning, Role, channels_of
 from bondloop.errors import InputError, unknown_name
 from bondloop.readers import refuse
-from bondloop.results.records.policy import EVEN_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.results.records.columns import Content
+
+EVEN_TIME = 0.01
+"""How far, in sample periods, a time may stand from an even grid before a record has no one period. Times
+of a recorder jitter by some microseconds of a millisecond; a missing sample is off by a whole period."""
 
 
 class _OnDemand:
