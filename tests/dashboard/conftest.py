@@ -107,7 +107,7 @@ def loop(programs):
 @pytest.fixture
 def server(loop, tmp_path, request):
     """A server in this process that waits as long as a busy machine may take; parameters change that."""
-    from bondloop.dashboard.policy import PagePolicy
+    from bondloop.dashboard import PagePolicy
 
     patient = {"grace": 600.0, "confirm": 60.0, "old": 50.0}
     policy = PagePolicy(**(patient | getattr(request, "param", {})))

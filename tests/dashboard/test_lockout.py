@@ -21,7 +21,8 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
-from bondloop.dashboard.policy import PagePolicy, SamplesPolicy
+from bondloop.dashboard import PagePolicy
+from bondloop.dashboard.app import CONNECTIONS, PROGRESS
 from conftest import Near, Server
 
 pytestmark = pytest.mark.realtime
@@ -99,7 +100,7 @@ def test_greedy_viewers_do_not_delay_a_command(loop, tmp_path):
         assert "done" in talk.ask("trip")
 
 
-@pytest.mark.parametrize("server", [{"samples": SamplesPolicy(patience=1.0, processor=2)}], indirect=True)
+@pytest.mark.parametrize("server", [{"samples_patience": 1.0, "samples_processor": 2}], indirect=True)
 def test_frames_that_never_come_hold_up_no_command(server):
     """The process that makes them is stopped: it is killed after a while, and another goes on."""
     with talking(server) as talk:
@@ -156,7 +157,7 @@ def test_half_open_connections_do_not_lock_the_operator_out(server, words):
             for word in ("take", "arm", "start", "trip"):
                 assert "done" in talk.ask(word)
             # Those that are over the number are gone at once, all others after their time.
-            assert sum(map(ended, held[: 300 - PagePolicy.connections])) == 300 - PagePolicy.connections
+            assert sum(map(ended, held[: 300 - CONNECTIONS])) == 300 - CONNECTIONS
             until(lambda: talk.hear() and ended(held[-1]))
             until(lambda: all(map(ended, held)))
     finally:
@@ -166,7 +167,7 @@ def test_half_open_connections_do_not_lock_the_operator_out(server, words):
 
 def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, monkeypatch):
     async def listed(_):
-        await asyncio.sleep(1.5 * PagePolicy.get_on)
+        await asyncio.sleep(1.5 * PROGRESS)
         return [], ""
 
     monkeypatch.setattr("bondloop.dashboard.app.Replay._files", listed)
@@ -181,7 +182,7 @@ def test_who_sends_byte_by_byte_is_not_waited_for_and_a_long_answer_is(server, m
             for byte in HEAD + b"x" * 1000:
                 slow.sendall(bytes([byte]))
                 time.sleep(0.05)
-        assert 0.5 * PagePolicy.get_on < time.monotonic() - began < 0.05 * 1000
+        assert 0.5 * PROGRESS < time.monotonic() - began < 0.05 * 1000
     asking.join()
     assert [answer.status_code for answer in answers] == [200]
     with httpx.Client(verify=False) as client:  # one connection for all
@@ -265,7 +266,7 @@ def test_who_never_says_hello_takes_no_place(server):
     with contextlib.ExitStack() as held:
         mute = [
             held.enter_context(connect(server.socket, origin=server.url))
-            for _ in range(PagePolicy.silent + PagePolicy.viewers + 5)
+            for _ in range(PagePolicy.nameless + PagePolicy.viewers + 5)
         ]
         with talking(server) as talk:
             assert "done" in talk.ask("take")

@@ -13,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))  # for endless_fi
 
 from endless_file import endless
 
+from bondloop.dashboard import PagePolicy
 from bondloop.dashboard import replay as run_files
 from bondloop.dashboard.app import application
 from bondloop.dashboard.frames import PLANE, STRIP, unpacked
-from bondloop.dashboard.policy import PagePolicy, ReplayPolicy
 from bondloop.dashboard.replay import RunTable
 from bondloop.dashboard.server import Settings, Subject
 from bondloop.engine.ir.quantity import Meaning, Role
@@ -156,7 +156,8 @@ def pieces(monkeypatch):
     """Small pieces, so that a small file is a long one."""
     from bondloop.dashboard import replay as run_table
 
-    monkeypatch.setattr(run_table, "POLICY", ReplayPolicy(piece=1024, kept=20_000, fine=2000))
+    for name, value in {"PIECE": 1024, "CACHE_BYTES": 20_000, "FINE": 2000}.items():
+        monkeypatch.setattr(run_table, name, value)
     return run_table
 
 
@@ -169,7 +170,7 @@ def test_a_long_run_is_shown_as_if_it_fitted_into_memory(pieces, record, tmp_pat
         block = table.stretch(STRIP, [1, 0], begin, end, 50)
         step = round(block.step * RATE)
         at = round(block.first * RATE)
-        assert abs(at - first) < pieces.POLICY.coarse
+        assert abs(at - first) < pieces.COARSE
         for row, name in ((0, "actual.x"), (2, "desired.x")):
             for k in range(block.columns.shape[1]):
                 some = record[name][at + k * step : at + (k + 1) * step].astype(np.float32)
@@ -177,7 +178,7 @@ def test_a_long_run_is_shown_as_if_it_fitted_into_memory(pieces, record, tmp_pat
                     assert block.columns[row : row + 2, k].tolist() == [some.min(), some.max()]
         assert block.columns.shape[1] <= 51
         assert block.columns[1].max() == (7.0 if first <= SPIKE < last else pytest.approx(0.9, abs=0.01))
-        assert sum(x.nbytes for x in table._pieces.values()) <= pieces.POLICY.kept
+        assert sum(x.nbytes for x in table._pieces.values()) <= pieces.CACHE_BYTES
     np.testing.assert_array_equal(
         table.read([1], 1000, 5000)[:, 0], record["actual.x"][1000:5000].astype("f4")
     )
@@ -231,7 +232,7 @@ def test_samples_are_drawn_at_their_times_beside_a_hole(pieces, tmp_path, begin,
         elsewhere = (drawn + block.step < 5.0) | (drawn > 10.0)
         assert (~there[elsewhere]).sum() <= 1  # that of the single one
         assert (low[there][0], high[there][-1]) == pytest.approx(
-            (kept[kept >= begin][0], kept[kept <= end][-1]), abs=pieces.POLICY.coarse / RATE
+            (kept[kept >= begin][0], kept[kept <= end][-1]), abs=pieces.COARSE / RATE
         )
         assert block.columns.shape[1] <= pixels + 1
 
@@ -239,8 +240,8 @@ def test_samples_are_drawn_at_their_times_beside_a_hole(pieces, tmp_path, begin,
 def test_of_a_plane_that_is_too_long_the_newest_is_shown(pieces, record, tmp_path):
     record.save(tmp_path / "run.h5")
     block = pieces.RunTable(tmp_path / "run.h5").stretch(PLANE, [1, 0], 0.0, record.time[-1], 4000)
-    assert block.columns.shape == (2, pieces.POLICY.fine)
-    np.testing.assert_array_equal(block.columns[0], record["actual.x"][-pieces.POLICY.fine :].astype("f4"))
+    assert block.columns.shape == (2, pieces.FINE)
+    np.testing.assert_array_equal(block.columns[0], record["actual.x"][-pieces.FINE :].astype("f4"))
 
 
 def test_numbers_beyond_what_a_page_can_show_are_infinite(tmp_path):

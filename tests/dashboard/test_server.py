@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from talk import LIMIT, talking
 
 from bondloop.dashboard.app import PAGE
-from bondloop.dashboard.policy import PagePolicy
+from bondloop.dashboard.client import BURST
+from bondloop.dashboard.server import MESSAGE_BYTES
 from conftest import Near
 
 pytestmark = pytest.mark.realtime
@@ -141,7 +142,7 @@ def test_beyond_this_machine_the_token_is_demanded(loop, tmp_path, web):
 
 def test_a_huge_message_ends_the_connection(server, loop):
     with talking(server) as talk:
-        talk.socket.send("x" * (PagePolicy.message + 1))
+        talk.socket.send("x" * (MESSAGE_BYTES + 1))
         assert closing(talk) == 1009
     undisturbed(loop)
 
@@ -150,7 +151,7 @@ def test_a_flood_ends_the_connection(server, loop):
     with talking(server) as talk:
         talk.state("inactive")
         with contextlib.suppress(ConnectionClosed):
-            for _ in range(10 * PagePolicy.burst):
+            for _ in range(10 * BURST):
                 talk.say(do="arm", id=1)
         assert closing(talk) == 4008
     undisturbed(loop)

@@ -194,7 +194,7 @@ def test_a_policy_decides_how_much_evidence_a_larger_model_needs():
 
 
 @pytest.mark.parametrize(("level", "white"), [(0.01, True), (1.0, False)])
-def test_a_policy_sets_where_a_test_of_residuals_fails(level, white):
+def test_a_level_sets_where_a_test_of_residuals_fails(level, white):
     rng = np.random.default_rng(1)
     e, u = rng.normal(size=2000), rng.normal(size=2000)
-    assert check_residuals(e, u, policy=IdentificationPolicy(significance=level)).white is white
+    assert check_residuals(e, u, level=level).white is white

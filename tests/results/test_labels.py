@@ -9,8 +9,7 @@ import pytest
 import bondloop as bl
 from bondloop.bondgraph.drawing import page as drawing
 from bondloop.bondgraph.drawing import sketch
-from bondloop.bondgraph.drawing.geometry import clear_of_frames, measure
-from bondloop.bondgraph.drawing.policy import SOURCES
+from bondloop.bondgraph.drawing.geometry import SOURCES, clear_of_frames, measure
 from bondloop.results import Record, time_histories
 from bondloop.results.figures.histories import gains
 from bondloop.results.figures.layout import STYLE, broken, every

@@ -11,6 +11,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = ["Settings", "serve"]
+__all__ = ["PagePolicy", "Settings", "serve"]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

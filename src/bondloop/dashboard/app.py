@@ -23,7 +23,6 @@ from bondloop.dashboard.access import COOKIE, Access, Allowance
 from bondloop.dashboard.client import Client, Closed
 from bondloop.dashboard.frames import PLANE, STRIP
 from bondloop.dashboard.hub import Hub
-from bondloop.dashboard.policy import PagePolicy
 from bondloop.dashboard.preparation import Preparing
 from bondloop.errors import BondloopError, InputError
 from bondloop.readers import Reader, UnreadableError
@@ -37,6 +36,14 @@ if TYPE_CHECKING:
     from bondloop.dashboard.server import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
+PROGRESS, CLOSING = 3.0, 2.0
+"""Seconds for a TLS handshake, for a request, and until the next; and seconds to close."""
+CONNECTIONS = 200
+"""At a time; beyond, the one that has waited longest gives way."""
+RUN_RATE, RUN_REQUESTS, UNREADABLE = 5e6, 32, 100
+"""Bytes a second at which run files are read at least, requests that wait for them, and files that ended
+their reader and are not read again before they change."""
+
 
 class Connection(H11Protocol):
     """A connection that is dropped where it does not get on; parameters as uvicorn gives them.
@@ -46,14 +53,11 @@ class Connection(H11Protocol):
     context
         For TLS; None without. uvicorn's own TLS begins before a protocol knows of its connection, and leaves
         it a minute.
-    policy
-        How long it may take, and how many there may be.
     all
         The connections of this server, those first that have waited for the longest.
     """
 
     context: ClassVar[ssl.SSLContext | None] = None
-    policy: ClassVar[PagePolicy] = PagePolicy()
     all: ClassVar[dict[Connection, None]] = {}
 
     _raw: Transport | None = None
@@ -64,7 +68,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Make room for it, and agree on TLS first where that is wanted."""
         self._raw = cast("Transport", transport)
-        if len(self.all) >= self.policy.connections:
+        if len(self.all) >= CONNECTIONS:
             next((c for c in self.all if not c.answering), next(iter(self.all))).drop()
         self._wait()
         if self.context is None:
@@ -81,7 +85,7 @@ class Connection(H11Protocol):
         try:
             secure = await self.loop.start_tls(
                 raw, self, context, server_side=True,
-                ssl_handshake_timeout=self.policy.get_on, ssl_shutdown_timeout=self.policy.closing,
+                ssl_handshake_timeout=PROGRESS, ssl_shutdown_timeout=CLOSING,
             )  # fmt: skip
         except (OSError, ValueError):  # errors of TLS and of time among them
             self.drop()
@@ -104,7 +108,7 @@ class Connection(H11Protocol):
         if self._timer is None:
             self.all.pop(self, None)
             self.all[self] = None
-            self._timer = self.loop.call_later(self.policy.get_on, self.drop)
+            self._timer = self.loop.call_later(PROGRESS, self.drop)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
@@ -154,17 +158,15 @@ class Connection(H11Protocol):
             self._raw.abort()
 
 
-def connections(context: ssl.SSLContext | None, policy: PagePolicy) -> type[Connection]:
+def connections(context: ssl.SSLContext | None) -> type[Connection]:
     """Return the kind of connection of one server.
 
     Parameters
     ----------
     context
         For TLS; None without.
-    policy
-        How long they may take, and how many there may be.
     """
-    return type("Connection", (Connection,), {"context": context, "policy": policy, "all": {}})
+    return type("Connection", (Connection,), {"context": context, "all": {}})
 
 
 class Socket(WebSocketsSansIOProtocol):
@@ -179,7 +181,7 @@ class Socket(WebSocketsSansIOProtocol):
         """Send; after a close the other end has some seconds."""
         await super().send(message)
         if message["type"] == "websocket.close":
-            self.loop.call_later(PagePolicy.closing, self.transport.abort)
+            self.loop.call_later(CLOSING, self.transport.abort)
 
 
 class Replay:
@@ -192,7 +194,7 @@ class Replay:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._folder, self._named, self._policy = settings.runs, settings.run, settings.policy
+        self._folder, self._named = settings.runs, settings.run
         self._reader = Reader(nice=5)
         self._thread = ThreadPoolExecutor(1, "replay")
         self._waiting = 0
@@ -205,7 +207,7 @@ class Replay:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _read(self, work: str, path: Path, **words: object) -> tuple[dict[str, Any], bytearray]:
-        if self._waiting >= self._policy.run_requests:
+        if self._waiting >= RUN_REQUESTS:
             raise InputError("too many requests wait for run files; try again")
         about = path.stat() if path.exists() else None
         state = (about.st_mtime_ns, about.st_size) if about else (0, 0)
@@ -217,12 +219,12 @@ class Replay:
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread,
                 lambda: self._reader.ask(
-                    f"bondloop.dashboard.replay:{work}", path, ["h5py"], rate=self._policy.run_rate, **words
+                    f"bondloop.dashboard.replay:{work}", path, ["h5py"], rate=RUN_RATE, **words
                 ),
             )
         except UnreadableError as error:
             self._unreadable[path] = state, str(error)
-            for old in list(self._unreadable)[: -self._policy.unreadable]:
+            for old in list(self._unreadable)[:-UNREADABLE]:
                 del self._unreadable[old]
             raise
         finally:
@@ -292,7 +294,7 @@ class Replay:
 
 PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-POLICY = (
+CONTENT_POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -337,20 +339,20 @@ class _Guarded:
         if why is None and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
             why = self.access.unknown(headers, asked.cookies)
         if why is None:
-            await self.app(scope, receive, _with_headers(send, self._policy(headers)))
+            await self.app(scope, receive, _with_headers(send, self._content_policy(headers)))
         elif scope["type"] == "websocket":
             await WebSocket(scope, receive, send).close(Closed.REFUSED, why.words)
         else:
             answer = JSONResponse({"error": why.words}, why.status)
-            await answer(scope, receive, _with_headers(send, POLICY))
+            await answer(scope, receive, _with_headers(send, CONTENT_POLICY))
 
-    def _policy(self, headers: dict[str, str]) -> bytes:
+    def _content_policy(self, headers: dict[str, str]) -> bytes:
         """Return what the page may load and reach: this server, and its stop under the same name."""
         if self.stop is None:
-            return POLICY
+            return CONTENT_POLICY
         name = urlsplit(f"//{headers['host']}").netloc.removesuffix(f":{self.access.port}")
         scheme = "https" if self.access.secure else "http"
-        return POLICY.replace(
+        return CONTENT_POLICY.replace(
             b"connect-src 'self'", f"connect-src 'self' {scheme}://{name}:{self.stop.port}".encode()
         )
 

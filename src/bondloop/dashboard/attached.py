@@ -19,8 +19,8 @@ from bondloop.errors import InputError
 from bondloop.realtime import REQUESTS, bin_edges, silence, silence_words
 
 if TYPE_CHECKING:
-    from bondloop.dashboard.policy import PagePolicy
     from bondloop.dashboard.presence import EventLog
+    from bondloop.dashboard.server import PagePolicy
     from bondloop.realtime import Console, Event, Histogram, Ticket
 
 

@@ -23,7 +23,14 @@ from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
     from bondloop.dashboard.hub import Hub
-    from bondloop.dashboard.policy import PagePolicy
+
+FRAME, ACKNOWLEDGE, RETRY = 0.02, 2.0, 1.0
+"""Seconds between frames at least; after which one is sent though the last was not drawn, for a tab in the
+background; until a frame that failed is asked for again."""
+RATE, BURST = 120.0, 240
+"""Messages a second, and at once: more than drawn frames and a pressed key make."""
+PLOTS, CHANNELS, PIXELS, WINDOW = 40, 32, 4000, 120.0
+"""Plots, channels of a plot, pixels across, and seconds, that a browser can ask for."""
 
 
 class Closed(IntEnum):
@@ -59,7 +66,7 @@ class Client:
 
     async def serve(self) -> None:
         """Talk until it goes."""
-        allowance = Allowance(self.policy.rate, self.policy.burst)
+        allowance = Allowance(RATE, BURST)
         sending = [asyncio.create_task(part()) for part in (self._send, self._draw)]
         late = asyncio.get_running_loop().call_later(self.policy.hello, self._expect_hello)
         try:
@@ -127,7 +134,7 @@ class Client:
             elif "rename" in message:
                 self._rename(message["rename"])
             elif "plots" in message:
-                self._plots = [(c, NOTHING) for c in _plots(message["plots"], self._channels(), self.policy)]
+                self._plots = [(c, NOTHING) for c in _plots(message["plots"], self._channels())]
             elif "do" in message:
                 task = asyncio.create_task(self._do(message, number))
                 self._busy.add(task)
@@ -187,7 +194,7 @@ class Client:
         """Wait until the browser has drawn what it was sent, but not for ever."""
         if not self._drawn.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._drawn.wait(), self.policy.acknowledge)
+                await asyncio.wait_for(self._drawn.wait(), ACKNOWLEDGE)
 
     async def _send(self) -> None:
         status = ""
@@ -211,7 +218,7 @@ class Client:
                 if hub.timings > self._timings:
                     self._timings = hub.timings
                     await self.socket.send_text(hub.timing)
-            await asyncio.sleep(self.policy.frame)
+            await asyncio.sleep(FRAME)
 
     async def _draw(self) -> None:
         while True:
@@ -222,10 +229,10 @@ class Client:
                 try:
                     pause = await self._send_frame(attached.console.name)
                 except (BondloopError, OSError) as error:  # of the system: no process can be started
-                    pause = self.policy.troubled
+                    pause = RETRY
                     if attached.snapshot.alive:
                         self.hub.complain(f"the samples of the loop: {error}")
-            await asyncio.sleep(max(self.policy.frame, pause))
+            await asyncio.sleep(max(FRAME, pause))
 
     async def _send_frame(self, segment: str) -> float:
         """Send what is new of some plots; return for how long there is no other frame then."""
@@ -254,10 +261,10 @@ def _message(text: str) -> dict[str, object]:
     return message
 
 
-def _plots(wanted: object, channels: int, policy: PagePolicy) -> list[Curves]:
+def _plots(wanted: object, channels: int) -> list[Curves]:
     """Return the plots that a browser asks for, each within bounds."""
-    if not isinstance(wanted, list) or len(wanted) > policy.plots:
-        raise InputError(f"plots: expected a list of at most {policy.plots}")
+    if not isinstance(wanted, list) or len(wanted) > PLOTS:
+        raise InputError(f"plots: expected a list of at most {PLOTS}")
     plots = []
     for plot in wanted:
         if not isinstance(plot, dict):
@@ -265,21 +272,15 @@ def _plots(wanted: object, channels: int, policy: PagePolicy) -> list[Curves]:
         numbers = plot.get("channels")
         if (
             not isinstance(numbers, list)
-            or len(numbers) > policy.channels
+            or len(numbers) > CHANNELS
             or not all(_is_count(n, channels) for n in numbers)
         ):
-            raise InputError(
-                f"channels: expected at most {policy.channels} numbers of channels below {channels}"
-            )
+            raise InputError(f"channels: expected at most {CHANNELS} numbers of channels below {channels}")
         window, pixels, number = plot.get("window"), plot.get("pixels"), plot.get("plot")
-        if (
-            isinstance(window, bool)
-            or not isinstance(window, int | float)
-            or not 0.01 <= window <= policy.window
-        ):
-            raise InputError(f"window: expected 0.01 to {policy.window:g} seconds")
-        if not _is_count(pixels, policy.pixels + 1) or not pixels or not _is_count(number, 65536):
-            raise InputError(f"expected 1 to {policy.pixels} pixels, and a number of the plot")
+        if isinstance(window, bool) or not isinstance(window, int | float) or not 0.01 <= window <= WINDOW:
+            raise InputError(f"window: expected 0.01 to {WINDOW:g} seconds")
+        if not _is_count(pixels, PIXELS + 1) or not pixels or not _is_count(number, 65536):
+            raise InputError(f"expected 1 to {PIXELS} pixels, and a number of the plot")
         kind = PLANE if plot.get("kind") == "plane" else STRIP
         assert isinstance(number, int)
         assert isinstance(pixels, int)

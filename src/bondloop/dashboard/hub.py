@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bondloop.dashboard.server import Settings
     from bondloop.dashboard.stop_server import StopProcess
 
+LOOK, STATUS, TIMING, GAUGES, SEARCH = 0.02, 0.1, 1.0, 0.1, 0.5
+"""Seconds between looks at the loop, statuses, histograms, gauges, and searches for a loop."""
 
 NO_LOOP = '{"type": "loop"}'
 """Said to browsers while there is no loop."""
@@ -54,7 +56,7 @@ class Hub:
         self.settings, self.stop, self.policy = settings, stop, settings.policy
         self.log, self.presence = EventLog(), Presence(grace=self.policy.grace)
         self.commands = LoopCommands(self.policy)
-        self.telemetry = Telemetry(self.policy.samples)
+        self.telemetry = Telemetry(self.policy)
         self.clients: list[Client] = []
         self.attached: Attached | None = None
         self.rehearsal: Rehearsal | None = None
@@ -75,7 +77,7 @@ class Hub:
                     self._turn()
                 except Exception as error:  # noqa: BLE001 - whatever fails once, the page goes on and TRIP is heard
                     self.complain(f"{type(error).__name__}: {error}")
-                await asyncio.sleep(self.policy.look)
+                await asyncio.sleep(LOOK)
         finally:
             for part in beside:
                 part.cancel()
@@ -92,8 +94,8 @@ class Hub:
                 except Exception as error:  # noqa: BLE001 - as above: without gauges, curves and commands go on
                     if attached.snapshot.alive:
                         self.complain(f"the samples of the loop: {error}")
-                    await asyncio.sleep(self.policy.search)
-            await asyncio.sleep(self.policy.gauges)
+                    await asyncio.sleep(SEARCH)
+            await asyncio.sleep(GAUGES)
 
     async def _keep_stop(self) -> None:
         """Start the page's stop again where it has ended; in a thread, for a start may take its time."""
@@ -103,7 +105,7 @@ class Hub:
                     self.log.add("server", "the page's stop had ended; it was started again")
             except Exception as error:  # noqa: BLE001 - as above
                 self.complain(f"the page's stop does not start: {error}")
-            await asyncio.sleep(self.policy.search)
+            await asyncio.sleep(SEARCH)
 
     def complain(self, text: str) -> None:
         """Note a trouble of the server's own, once.
@@ -120,7 +122,7 @@ class Hub:
     def _turn(self) -> None:
         if name := self.presence.look():
             self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
-        if self._is_due("search", self.policy.search):
+        if self._is_due("search", SEARCH):
             self._search()
         self._mind_rehearsal()
         if self.attached is not None:
@@ -130,9 +132,9 @@ class Hub:
             if self.presence.operator and not self.presence.waiting:
                 self.attached.console.beat()
             self._mind_absence(self.attached)
-            if self._is_due("timing", self.policy.timing):
+            if self._is_due("timing", TIMING):
                 self.timing, self.timings = json.dumps(self.attached.timing()), self.timings + 1
-        if self._is_due("status", self.policy.status):
+        if self._is_due("status", STATUS):
             self._compose()
 
     def _is_due(self, what: str, every: float) -> bool:
@@ -286,7 +288,7 @@ class Hub:
             That was accepted.
         """
         silent = [c for c in self.clients if not c.badge]
-        if len(silent) >= self.policy.silent:
+        if len(silent) >= self.policy.nameless:
             silent[0].dismiss("too many browsers came and said nothing")
         self.clients.append(client)
 

@@ -25,8 +25,10 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from bondloop.dashboard.policy import PagePolicy
-    from bondloop.dashboard.server import Settings, Subject
+    from bondloop.dashboard.server import PagePolicy, Settings, Subject
+
+CHECK_NICE = 10
+"""By how much the loop goes first."""
 
 
 class Preparing:
@@ -110,7 +112,7 @@ def _limit(pid: int, policy: PagePolicy) -> None:
     with contextlib.suppress(ImportError, AttributeError, OSError):  # of another system, or it has ended
         import resource
 
-        os.setpriority(os.PRIO_PROCESS, pid, policy.check_nice)
+        os.setpriority(os.PRIO_PROCESS, pid, CHECK_NICE)
         resource.prlimit(pid, resource.RLIMIT_CPU, (policy.check_processor, policy.check_processor + 5))
         resource.prlimit(pid, resource.RLIMIT_AS, (policy.check_memory, policy.check_memory))
 

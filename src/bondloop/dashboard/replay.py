@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from bondloop.dashboard.frames import PLANE, Bars, Block, packed, pairs_of, plain
-from bondloop.dashboard.policy import ReplayPolicy
 from bondloop.errors import InputError
 from bondloop.realtime import ShownChannel
 from bondloop.results.records import read_events, read_run
@@ -32,7 +31,17 @@ if TYPE_CHECKING:
         text: str
 
 
-POLICY = ReplayPolicy()
+OPEN_RUNS, LISTED_RUNS, LISTED_EVENTS = 3, 500, 500
+"""Runs that are held at a time, files that are listed, and events of one kind, at most."""
+PIECE, CACHE_BYTES = 65536, 1 << 27
+"""Samples that are read at once, and memory for such pieces of a run."""
+COARSE = 64
+"""Samples in a cell of the coarse table, which holds the lowest and highest values of all of a run."""
+FINE = 256_000
+"""Samples up to which a stretch is read as it is; a pixel of a longer one is wider than a cell."""
+PERIOD_SAMPLES = 1 << 20
+"""Samples from which the period is found."""
+
 _CODES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     (CAUSE, "trip", lambda code: f"trip: {cause_words(code)}"),
     (WARNING, "warning", lambda code: f"near the limit of {limit_name(code)}"),
@@ -75,7 +84,7 @@ class Changes:
                 values = np.where(values <= 0, -1.0, np.where(values >= 1, 1.0, 0.5))
             found = self._found.setdefault(name, [])
             edges = np.flatnonzero(np.diff(values, prepend=self._last.get(name, 0.0)))
-            found += [(begin + int(i), float(values[i])) for i in edges[: POLICY.events - len(found)]]
+            found += [(begin + int(i), float(values[i])) for i in edges[: LISTED_EVENTS - len(found)]]
             self._last[name] = float(values[-1])
 
     def of(self, name: str) -> list[tuple[int, float]]:
@@ -127,7 +136,7 @@ def _logged(path: Path) -> list[RunEvent]:
     table = read_events(path)
     count = min((len(column) for column in table.values()), default=0)
     events = []
-    for i in range(min(count, POLICY.events)):
+    for i in range(min(count, LISTED_EVENTS)):
         row = {name: column[i] for name, column in table.items()}
         kind, name, who, refused = (str(row.get(word, "")) for word in ("kind", "name", "who", "refused"))
         if kind == "set":
@@ -137,9 +146,9 @@ def _logged(path: Path) -> list[RunEvent]:
         text += (f" ({who})" if who else "") + (f": refused, {refused}" if refused else "")
         shown = {"set": "set", "state": "state", "cause": "trip"}.get(kind, "command")
         events.append(_event(float(row.get("time", 0.0)), shown, text))
-    if count > POLICY.events:
+    if count > LISTED_EVENTS:
         events.append(
-            _event(events[-1]["time"], "server", f"{count - POLICY.events:,} more events are in the file")
+            _event(events[-1]["time"], "server", f"{count - LISTED_EVENTS:,} more events are in the file")
         )
     return events
 
@@ -180,7 +189,7 @@ def _run(path: Path, *, newest: bool) -> _Run:
     changed = path.stat().st_mtime_ns
     if known is None or (newest and known.changed != changed):
         _open.pop(path, None)  # before the next is read: both need not fit
-        while len(_open) >= POLICY.open_runs:
+        while len(_open) >= OPEN_RUNS:
             _open.popitem(last=False)
         known = _open[path] = _Run(path, changed)
     _open.move_to_end(path)
@@ -203,7 +212,7 @@ def listing(path: Path) -> Answer:
                 there.append((about.st_mtime, about.st_size, file.relative_to(path).as_posix()))
     there.sort(reverse=True)
     return {
-        "runs": [{"name": name, "changed": at, "bytes": size} for at, size, name in there[: POLICY.listed]]
+        "runs": [{"name": name, "changed": at, "bytes": size} for at, size, name in there[:LISTED_RUNS]]
     }, ()
 
 
@@ -272,9 +281,9 @@ class RunTable:
         self._pieces: OrderedDict[tuple[int, int], NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-        pieces = range(-(-len(self.time) // POLICY.piece))
+        pieces = range(-(-len(self.time) // PIECE))
         # Of a hole nothing is held, however long it is.
-        cells = [_once(self._cell(number * POLICY.piece, (number + 1) * POLICY.piece)) for number in pieces]
+        cells = [_once(self._cell(number * PIECE, (number + 1) * PIECE)) for number in pieces]
         self._cells = _once(np.concatenate([np.empty(0, np.int64), *cells]))
         shape = (len(self.channels), 2, len(self._cells))
         self._coarse = np.full(shape, np.nan, np.float32)
@@ -292,16 +301,16 @@ class RunTable:
         return slots
 
     def _cell(self, first: int, last: int) -> NDArray[np.int64]:
-        return self._slot(first, last) // POLICY.coarse
+        return self._slot(first, last) // COARSE
 
     def _go_through(self, number: int) -> None:
         part = self._read(number, None)
-        begin = number * POLICY.piece
+        begin = number * PIECE
         self.changes.look(part, begin)
         columns = [_shown(part[c.name]) for c in self.channels]
         if not columns:
             return
-        cells = self._cell(begin, begin + POLICY.piece)
+        cells = self._cell(begin, begin + PIECE)
         first, end = np.searchsorted(self._cells, [cells[0], cells[-1] + 1])
         values = np.stack(columns)
         here = _reduced(values, values, np.searchsorted(self._cells, cells) - first, int(end - first))
@@ -309,12 +318,12 @@ class RunTable:
         np.fmin(held[:, 0], here[:, 0], out=held[:, 0])
         np.fmax(held[:, 1], here[:, 1], out=held[:, 1])
         for i, column in enumerate(columns):
-            if self._bytes + column.nbytes <= POLICY.kept:
+            if self._bytes + column.nbytes <= CACHE_BYTES:
                 self._keep((i, number), column)
 
     def _read(self, number: int, channels: list[str] | None) -> Record:
         """Return a piece of some channels; of a file that has become shorter meanwhile there is none."""
-        rows = (number * POLICY.piece, min((number + 1) * POLICY.piece, len(self.time)))
+        rows = (number * PIECE, min((number + 1) * PIECE, len(self.time)))
         part = read_run(self.path, channels, rows=rows)
         if len(part) != rows[1] - rows[0]:
             raise InputError(f"{self.path.name} has changed since it was opened; look again")
@@ -336,9 +345,9 @@ class RunTable:
         """
         with self._lock:
             values = np.empty((max(last - first, 0), len(numbers)), np.float32)
-            for piece in range(first // POLICY.piece, -(-last // POLICY.piece)):
-                begin = piece * POLICY.piece
-                some = slice(max(first, begin) - begin, min(last, begin + POLICY.piece) - begin)
+            for piece in range(first // PIECE, -(-last // PIECE)):
+                begin = piece * PIECE
+                some = slice(max(first, begin) - begin, min(last, begin + PIECE) - begin)
                 into = slice(begin + some.start - first, begin + some.stop - first)
                 for i, column in enumerate(self._piece(piece, numbers)):
                     values[into, i] = column[some]
@@ -353,7 +362,7 @@ class RunTable:
         for n in numbers:
             self._pieces.move_to_end((n, piece))
         columns = [self._pieces[n, piece] for n in numbers]
-        while self._bytes > POLICY.kept and len(self._pieces) > 1:
+        while self._bytes > CACHE_BYTES and len(self._pieces) > 1:
             self._bytes -= self._pieces.popitem(last=False)[1].nbytes
         return columns
 
@@ -375,7 +384,7 @@ class RunTable:
         if last == len(self.time) - 1:  # the run's last sample, which may be why it ended, is at its end
             last += 1
         if kind == PLANE:
-            first = max(first, last - POLICY.fine)  # of a stretch that is too long the newest
+            first = max(first, last - FINE)  # of a stretch that is too long the newest
         if first >= last:
             nothing = np.empty((len(numbers) * (1 if kind == PLANE else 2), 0), np.float32)
             return Block(0, kind, begin, self.period, nothing, restart=True)
@@ -385,16 +394,16 @@ class RunTable:
             columns = self.read(numbers, first, last)[::width].T
             return Block(0, kind, at, width * self.period, columns, restart=True)
         width = math.ceil(periods / pixels)
-        if last - first <= POLICY.fine:
+        if last - first <= FINE:
             low = high = self.read(numbers, first, last).T
             into = self._slot(first, last, first) // width
         else:
-            width = -(-width // POLICY.coarse)
+            width = -(-width // COARSE)
             cells = [int(self._cell(i, i + 1)[0]) for i in (first, last - 1)]
             some = slice(*np.searchsorted(self._cells, [cells[0], cells[1] + 1]).tolist())
             low, high = self._coarse[numbers, 0, some], self._coarse[numbers, 1, some]
             into = (self._cells[some] - cells[0]) // width
-            at, width = float(self.time[0]) + cells[0] * POLICY.coarse * self.period, width * POLICY.coarse
+            at, width = float(self.time[0]) + cells[0] * COARSE * self.period, width * COARSE
         columns = _reduced(low, high, into, int(into[-1]) + 1).reshape(2 * len(numbers), -1)
         return Block(0, kind, at, width * self.period, columns, restart=True)
 
@@ -411,7 +420,7 @@ def _period(time: NDArray[np.float64]) -> float:
     >>> _period(np.array([0.0, 0.25, 0.5, 5.0, 5.25, 5.5]))
     0.25
     """
-    at = np.arange(0, len(time) - 1, -(-len(time) // POLICY.some) or 1)
+    at = np.arange(0, len(time) - 1, -(-len(time) // PERIOD_SAMPLES) or 1)
     steps = time[at + 1] - time[at]
     return float(steps[steps <= 1.5 * np.median(steps)].mean()) if len(steps) else 1.0
 

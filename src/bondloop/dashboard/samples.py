@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.dashboard.frames import Bars, Block, Curves, History, packed, pairs_of, plain
-from bondloop.dashboard.policy import SamplesPolicy
 from bondloop.errors import InputError
 from bondloop.readers import Worker
 from bondloop.realtime import STATES, Console, Segment
@@ -29,10 +28,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.dashboard.frames import Sent
+    from bondloop.dashboard.server import PagePolicy
     from bondloop.realtime import ShownChannel
 
-
-POLICY = SamplesPolicy()
+NICE, MEMORY = 10, 2 << 30
+"""By how much the loop goes first, and address space of the process."""
+FIRST_REQUEST = 120.0
+"""Seconds by the clock for its first request, which imports."""
+HISTORY_SECONDS, HISTORY_BYTES = 120.0, 1 << 26
+"""How much of the past is held for browsers that come later, at most."""
+ROWS = 20_000
+"""Samples that one look takes at most."""
+ESTIMATE_INTERVAL, ESTIMATE_SECONDS, ESTIMATE_SAMPLES = 0.5, 4.0, 4000
+"""Seconds between estimates of how well the rig follows, and the motion and samples of each."""
+FRAME_SECONDS, FRAME_BYTES = 0.03, 1 << 20
+"""A larger or slower frame is sent though plots remain: they come first in the next."""
 
 
 class Estimates:
@@ -71,8 +81,8 @@ class Estimates:
         first
             Number of the first sample of the run.
         """
-        begin = max(history.first, first, history.end - round(POLICY.estimate_seconds / self._period))
-        stride = max(1, (history.end - begin) // POLICY.estimate_samples)
+        begin = max(history.first, first, history.end - round(ESTIMATE_SECONDS / self._period))
+        stride = max(1, (history.end - begin) // ESTIMATE_SAMPLES)
         found = []
         for pair in self.pairs:
             both = history.read(begin, history.end, (pair["desired"], pair["actual"]))[::stride]
@@ -118,9 +128,9 @@ ROOM = "bondloop.dashboard.samples"
 class Telemetry:
     """Asks the process for gauges and frames, one at a time: gauges first, then the operator's frames."""
 
-    def __init__(self, policy: SamplesPolicy) -> None:
+    def __init__(self, policy: PagePolicy) -> None:
         self._policy = policy
-        self._worker = Worker(policy.nice, policy.memory)
+        self._worker = Worker(NICE, MEMORY)
         self._thread = ThreadPoolExecutor(1, "telemetry")
         self._number = itertools.count()
         self._waiting: list[tuple[int, int, asyncio.Future[Any], str, dict[str, object]]] = []
@@ -188,9 +198,9 @@ class Telemetry:
                     future.set_result((answer, body, time.monotonic() - began))
 
     def _call(self, work: str, words: dict[str, object]) -> tuple[dict[str, Any], bytearray]:
-        patience = self._policy.starting if self._worker.pid is None else self._policy.patience
+        patience = FIRST_REQUEST if self._worker.pid is None else self._policy.samples_patience
         return self._worker.call(
-            f"{ROOM}:{work}", words, [ROOM], limit=self._policy.processor, patience=patience
+            f"{ROOM}:{work}", words, [ROOM], limit=self._policy.samples_processor, patience=patience
         )
 
     def close(self) -> None:
@@ -216,7 +226,7 @@ class Samples:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.channels, self.period = console.channels, console.period
-        rows = min(POLICY.kept_seconds / self.period, POLICY.kept_bytes / (4 * max(1, len(self.channels))))
+        rows = min(HISTORY_SECONDS / self.period, HISTORY_BYTES / (4 * max(1, len(self.channels))))
         self.history = History(len(self.channels), max(1000, int(rows)), self.period)
         self.bars = Bars(self.channels)
         self.estimates = Estimates(self.channels, self.period)
@@ -224,13 +234,13 @@ class Samples:
         self._warned = 0
         self._warnings: list[tuple[str, float]] = []
         self._run, self._begun, self._ticked = int(console.segment.header["run"][0]), -1, False
-        self._estimated = -POLICY.estimate_every
+        self._estimated = -ESTIMATE_INTERVAL
         fresh = {*console.metadata.get("measured", ()), *console.metadata.get("commands", ())}
         self._stale = np.flatnonzero([c.name not in fresh for c in self.channels])
 
     def look(self) -> None:
         """Take in what the loop has written since the last look."""
-        rows = self.console.rows(most=POLICY.rows)
+        rows = self.console.rows(most=ROWS)
         events = self.console.events()  # behind the rows: of rows after a reset the reset is known
         self._mind_run([e.cycle for e in events if e.kind == "reset" and not e.refused])
         if not len(rows):
@@ -283,7 +293,7 @@ class Samples:
         """Return what the page shows of them beside the curves, and the warnings since the last call."""
         now = time.monotonic()
         active = int(self.console.segment.header["state"][0]) == STATES.index("active")
-        if active and now >= self._estimated + POLICY.estimate_every:
+        if active and now >= self._estimated + ESTIMATE_INTERVAL:
             self._estimated = now
             self.estimate()
         self.bars.limit(self.limits)
@@ -337,7 +347,7 @@ def frame(
         How far each has been sent.
     """
     history, blocks, reached = _samples(segment, era).history, list[Block](), list[tuple[int, int]]()
-    until, left = time.monotonic() + POLICY.frame_seconds, POLICY.frame_bytes
+    until, left = time.monotonic() + FRAME_SECONDS, FRAME_BYTES
     for (plot, kind, channels, window, pixels), before in zip(plots, sent, strict=True):
         if reached and (left <= 0 or time.monotonic() > until):
             break

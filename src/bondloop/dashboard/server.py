@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bondloop.dashboard.access import listening
-from bondloop.dashboard.policy import PagePolicy
 from bondloop.engine.data import number
 from bondloop.errors import InputError
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     import uvicorn
 
     from bondloop.dashboard.stop_server import StopProcess
+
+MESSAGE_BYTES = 8192
+"""Of a browser's message, at most."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,47 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class PagePolicy:
+    """Whom the page has room for, how long it waits, and what it may compute.
+
+    Times are in s, memory is in bytes. What protects the rig is not among them.
+
+    Parameters
+    ----------
+    viewers, operators, nameless
+        Browsers at a time: viewers; of who is the operator or was; such as have not given a name yet.
+    hello
+        Time in which a browser must give its user's name.
+    grace
+        Time for which the role waits for an operator whose connection broke.
+    confirm, old
+        Time that the loop has to confirm a command, and after which a page's state is too old to act upon.
+    samples_processor, samples_patience
+        Time of the processor for one frame, and by the clock beyond that, before the process that makes
+        frames is replaced.
+    check_processor, check_memory
+        Time of the processor, and memory, for a check that the page asks for.
+
+    Examples
+    --------
+    >>> Settings(policy=PagePolicy(viewers=8)).policy.viewers
+    8
+    """
+
+    viewers: int = 32
+    operators: int = 8
+    nameless: int = 32
+    hello: float = 5.0
+    grace: float = 5.0
+    confirm: float = 5.0
+    old: float = 5.0
+    samples_processor: int = 5
+    samples_patience: float = 5.0
+    check_processor: int = 1800
+    check_memory: int = 8 << 30
+
+
+@dataclass(frozen=True)
 class Settings:
     """Where the server listens, whom it lets in, and what it shows.
 
@@ -139,7 +182,7 @@ class Settings:
     runs: Path = Path("out")
     run: Path | None = None
     absence: Absence = Absence()
-    policy: PagePolicy = field(default_factory=PagePolicy)
+    policy: PagePolicy = PagePolicy()
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
@@ -216,9 +259,9 @@ def server_of(settings: Settings, port: int, stop: StopProcess | None = None) ->
 
     config = uvicorn.Config(
         application(settings, port, stop),
-        http=connections(_context(settings), settings.policy),
+        http=connections(_context(settings)),
         ws=Socket,
-        ws_max_size=settings.policy.message,
+        ws_max_size=MESSAGE_BYTES,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
         ws_per_message_deflate=False,  # frames are noise, and loopback is not slow

@@ -27,15 +27,22 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 from bondloop.dashboard.access import Access, listening, shown_name
-from bondloop.dashboard.policy import StopPolicy
 from bondloop.errors import InputError
 from bondloop.realtime import REQUESTS, Request, Requests, living_loops
 
 if TYPE_CHECKING:
     from bondloop.dashboard.server import Settings
 
-
-POLICY = StopPolicy()
+HEAD_BYTES, BODY_BYTES = 8192, 1024
+"""Of a request."""
+CONNECTIONS, OPEN_FILES = 1000, 4096
+"""Requests that may be incomplete at a time: one more, and the oldest is dropped; and open files."""
+ARRIVAL, CONFIRM = 2.0, 2.0
+"""Seconds within which a request must have come, and that a loop has to confirm."""
+LOOK, ORPHANED_LOOK = 0.002, 1.0
+"""Seconds between looks at loops that have not confirmed, and for any loop once the page has gone."""
+READY = 20.0
+"""Seconds that the process may take to listen."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +92,14 @@ class StopServer:
         """
         mark = object()
         self._arriving[mark] = writer
-        if len(self._arriving) > POLICY.connections:  # those that hold a place without a word make room
+        if len(self._arriving) > CONNECTIONS:  # those that hold a place without a word make room
             self._arriving.pop(next(iter(self._arriving))).transport.abort()
         try:
             with contextlib.suppress(OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
-                async with asyncio.timeout(POLICY.arrival):
+                async with asyncio.timeout(ARRIVAL):
                     method, path, headers = _parsed(await reader.readuntil(b"\r\n\r\n"))
                     length = int(headers.get("content-length", "0"))
-                    body = await reader.readexactly(length) if 0 < length <= POLICY.body else b""
+                    body = await reader.readexactly(length) if 0 < length <= BODY_BYTES else b""
                 self._arriving.pop(mark, None)
                 answer = await self._answer(method, path, headers, body if length == len(body) else None)
                 writer.write(answer.written())
@@ -139,9 +146,9 @@ class StopServer:
             str(said.get(word, "")) if isinstance(said, dict) else "" for word in ("loop", "name", "badge")
         )
         given = Requests(self._loops(loop), kind, shown_name(name, badge))
-        until = asyncio.get_running_loop().time() + POLICY.confirm
+        until = asyncio.get_running_loop().time() + CONFIRM
         while not given.look() and asyncio.get_running_loop().time() < until:
-            await asyncio.sleep(POLICY.look)
+            await asyncio.sleep(LOOK)
         return {"request": kind, "loops": [vars(r) for r in given.close()]}
 
 
@@ -207,7 +214,7 @@ class StopProcess:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(self._given).encode() + b"\n")
         self._process.stdin.flush()
-        there = select.select([self._process.stdout], [], [], POLICY.ready)[0]
+        there = select.select([self._process.stdout], [], [], READY)[0]
         line = self._process.stdout.readline().split() if there else []
         self._process.stdout.close()
         if len(line) != 2:
@@ -246,9 +253,9 @@ async def _main() -> None:
     stop = StopServer(
         Access(given["host"], 0, given["token"], tls is not None, given["page_port"]), given["only"]
     )
-    about: dict[str, Any] = {"ssl": tls, "limit": POLICY.head, "backlog": 256}
+    about: dict[str, Any] = {"ssl": tls, "limit": HEAD_BYTES, "backlog": 256}
     if tls is not None:
-        about["ssl_handshake_timeout"] = about["ssl_shutdown_timeout"] = POLICY.arrival
+        about["ssl_handshake_timeout"] = about["ssl_shutdown_timeout"] = ARRIVAL
     with contextlib.ExitStack() as ending:
         listener = _listening(given, ending)
         port = listener.getsockname()[1]
@@ -258,7 +265,7 @@ async def _main() -> None:
         sys.stdout.flush()
         await _orphaned()
         while stop._loops(""):
-            await asyncio.sleep(POLICY.orphaned)
+            await asyncio.sleep(ORPHANED_LOOK)
 
 
 async def _orphaned() -> None:
@@ -274,7 +281,7 @@ def _run() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(
         resource.RLIMIT_NOFILE,
-        (POLICY.files if most == resource.RLIM_INFINITY else min(POLICY.files, most), most),
+        (OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most), most),
     )
     with contextlib.suppress(OSError):
         os.nice(-5)  # where that is allowed

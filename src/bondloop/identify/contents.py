@@ -12,8 +12,7 @@ import numpy as np
 from bondloop.display import as_text, brief
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError
-from bondloop.identify.input_output import clipping, constant, held, slow_rows, slowly_held
-from bondloop.identify.policy import POLICY, IdentificationPolicy
+from bondloop.identify.input_output import FEW_LEVELS, clipping, constant, held, slow_rows, slowly_held
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.readers import read_measurements, sampling_of
 
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.readers import Measurements
+
+FROZEN_HOLDS, FROZEN_RATIO = 50, 20
+"""Samples in a row from which on a signal that otherwise moves stands still, and how many times longer that
+must be than what is usual in the signal."""
 
 
 @dataclass(frozen=True)
@@ -244,21 +247,19 @@ def _doubts(unit: str, values: NDArray[np.float64], sound: NDArray[np.float64], 
     return found
 
 
-def _frozen(
-    values: NDArray[np.float64], hold: int, policy: IdentificationPolicy = POLICY
-) -> tuple[int, int] | None:
+def _frozen(values: NDArray[np.float64], hold: int) -> tuple[int, int] | None:
     """Return where a signal that otherwise moves stands still for long, and how long; None if it never does.
 
     >>> noise = np.random.default_rng(1).normal(size=1000)
     >>> _frozen(noise, 1), _frozen(np.concatenate((noise, np.full(300, noise[-1]))), 1)
     (None, (999, 301))
     """
-    if np.unique(values).size < policy.few_levels:
+    if np.unique(values).size < FEW_LEVELS:
         return None
     edges = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1, [values.size]))
     lengths = np.diff(edges)
     longest = int(np.argmax(lengths))
     usual = float(np.percentile(lengths, 95))
-    if lengths[longest] < max(policy.frozen[0] * hold, policy.frozen[1] * usual):
+    if lengths[longest] < max(FROZEN_HOLDS * hold, FROZEN_RATIO * usual):
         return None
     return int(edges[longest]), int(lengths[longest])

@@ -10,13 +10,21 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import BondloopError, InputError
-from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.spectra import power_spectrum, spectral_response
 from bondloop.identify.tolerances import FEWEST_SAMPLES, LARGEST_SIZE, LONGEST_PERIOD, SHORTEST_PERIOD
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+FEW_SAMPLES = 200
+"""Samples under which estimates are said to be uncertain."""
+FEW_LEVELS = 12
+"""A signal of fewer levels (a step, a square wave, a binary sequence) may well stay at its extremes."""
+EXTREME_RUN = 4
+"""Samples in a row at an extreme that a signal may have by chance."""
+ALWAYS_CHANGING = 0.9
+"""Part of the holds after which a signal changes, from which on it changes every time."""
 
 
 def leading(
@@ -125,11 +133,7 @@ class InputOutput:
 
 
 def sound_part(
-    signals: Mapping[str, NDArray[np.float64]],
-    names: Mapping[str, str],
-    period: float,
-    start: float,
-    policy: IdentificationPolicy = POLICY,
+    signals: Mapping[str, NDArray[np.float64]], names: Mapping[str, str], period: float, start: float
 ) -> tuple[int, int, list[str]]:
     """Return first and one past the last sample of the longest part that both signals have.
 
@@ -158,7 +162,7 @@ def sound_part(
     if count < FEWEST_SAMPLES:
         raise InputError(
             f"only {count} samples ({count * period:g} s) in a row have both '{names['input']}' and "
-            f"'{names['output']}'; record at least {policy.few_samples}, and ten times as long as the rig "
+            f"'{names['output']}'; record at least {FEW_SAMPLES}, and ten times as long as the rig "
             "takes to settle"
         )
     if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
@@ -176,7 +180,7 @@ def sound_part(
             )
         if constant(values[first:last]):
             raise describe_constant(role, names[role], float(values[first]))
-    if count < policy.few_samples:
+    if count < FEW_SAMPLES:
         warnings.append(
             f"there are only {count} samples ({count * period:g} s); estimates will be uncertain: record ten "
             "times as long as the rig takes to settle"
@@ -214,7 +218,7 @@ def constant(values: NDArray[np.float64]) -> bool:
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max(initial=0.0))
 
 
-def held(values: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> int:
+def held(values: NDArray[np.float64]) -> int:
     """Return for how many samples each value is held: 1 for a signal of its own, 4 for one held over four.
 
     Examples
@@ -224,12 +228,12 @@ def held(values: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> 
     """
     changes = np.flatnonzero(values[1:] != values[:-1])
     # 20 changes that share a divisor by chance: at most 2^-19.
-    if changes.size < 20 or np.unique(values).size < policy.few_levels:
+    if changes.size < 20 or np.unique(values).size < FEW_LEVELS:
         return 1
     return int(np.gcd.reduce(np.diff(changes)))
 
 
-def slowly_held(values: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> int:
+def slowly_held(values: NDArray[np.float64]) -> int:
     """Return for how many samples each value of a smooth signal is held, as a slow recorder would; else 1.
 
     A command in steps is held as well. Its steps are of any height, and some hold on: what a recorder held
@@ -241,7 +245,7 @@ def slowly_held(values: NDArray[np.float64], policy: IdentificationPolicy = POLI
     >>> slowly_held(np.repeat(smooth, 25)), held(np.repeat(steps, 25)), slowly_held(np.repeat(steps, 25))
     (25, 25, 1)
     """
-    hold = held(values, policy)
+    hold = held(values)
     if hold == 1:
         return 1
     changes = np.flatnonzero(values[1:] != values[:-1])
@@ -249,12 +253,10 @@ def slowly_held(values: NDArray[np.float64], policy: IdentificationPolicy = POLI
     steps = np.diff(kept)
     # Of values drawn one by one, the mean square of the steps is twice the variance (von Neumann 1941).
     smooth = np.mean(steps**2) < np.var(kept)
-    return hold if smooth and (steps != 0).mean() > policy.always_changing else 1
+    return hold if smooth and (steps != 0).mean() > ALWAYS_CHANGING else 1
 
 
-def clipping(
-    values: NDArray[np.float64], policy: IdentificationPolicy = POLICY
-) -> tuple[float, int, float] | None:
+def clipping(values: NDArray[np.float64]) -> tuple[float, int, float] | None:
     """Return extreme value, longest run there and part of all samples, if the signal looks clipped.
 
     A clipped signal arrives at its extreme at speed and stays there. A signal that merely turns there, or
@@ -268,10 +270,10 @@ def clipping(
     >>> clipping(np.clip(wave, -2, 0.9))
     (0.9, 46, 0.137)
     """
-    hold = held(values, policy)
+    hold = held(values)
     x = values[::hold] if hold > 1 else values
     span = float(np.ptp(x))
-    if x.size < 3 * policy.extreme_run or span == 0 or np.unique(x).size < policy.few_levels:
+    if x.size < 3 * EXTREME_RUN or span == 0 or np.unique(x).size < FEW_LEVELS:
         return None
     found: tuple[float, int, float] | None = None
     for extreme in (float(x.max()), float(x.min())):
@@ -281,7 +283,7 @@ def clipping(
         # A record may begin and end at rest, and rest is often an extreme.
         inside = (starts > 0) & (ends < x.size)
         starts, ends = starts[inside], ends[inside]
-        if starts.size == 0 or (ends - starts).max() < policy.extreme_run:
+        if starts.size == 0 or (ends - starts).max() < EXTREME_RUN:
             continue
         arriving = np.abs(extreme - x[starts - 1])
         leaving = np.abs(extreme - x[ends])

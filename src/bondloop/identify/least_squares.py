@@ -10,7 +10,6 @@ import numpy as np
 
 from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.tolerances import HARDLY_DETERMINED
 from bondloop.transfer import dot, gram, times
 
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     from numpy.typing import ArrayLike, NDArray
+
+SIGNIFICANCE = 0.01
+"""A test of residuals fails below this probability."""
+CONFIDENCE = 0.95
+"""Of the intervals of parameters."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def estimates(
     spread: Array,
     left: float,
     held: NDArray[np.bool_],
-    level: float = POLICY.confidence,
+    level: float = CONFIDENCE,
 ) -> dict[str, Estimate]:
     """Return values with the intervals that their covariance gives, by Student's distribution."""
     from scipy.stats import t
@@ -187,7 +191,7 @@ class ResidualTests:
     whiteness: float
     independence: float
     effective_samples: float
-    level: float = POLICY.significance
+    level: float = SIGNIFICANCE
 
     __repr__ = brief
 
@@ -217,7 +221,7 @@ class ResidualTests:
 
 
 def check_residuals(
-    residual: ArrayLike, command: ArrayLike, lags: int = 25, *, policy: IdentificationPolicy = POLICY
+    residual: ArrayLike, command: ArrayLike, lags: int = 25, *, level: float = SIGNIFICANCE
 ) -> ResidualTests:
     """Test residuals for whiteness and for independence of the input.
 
@@ -232,8 +236,8 @@ def check_residuals(
         Shape (n,).
     lags
         How many lags take part.
-    policy
-        Thresholds of judgement.
+    level
+        A test fails below this probability.
 
     Examples
     --------
@@ -261,7 +265,7 @@ def check_residuals(
         whiteness=float(chi2.sf(Q, lags)),
         independence=float(chi2.sf(n * float(np.sum(c**2)), lags + 1)),
         effective_samples=effective_samples(e),
-        level=policy.significance,
+        level=level,
     )
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bondloop.identify.experiment import SteppedSinePlan
     from bondloop.identify.input_output import InputOutput
 
+UNSETTLED_CHANGE = 0.02
+"""Relative change of a response between the two halves of a record that counts as not settled."""
+
 
 @dataclass(frozen=True)
 class Nonlinearity:
@@ -517,7 +520,7 @@ class FourierPoint:
         if np.isnan(self.drift):
             return True
         # Each half has twice the variance, their difference four times.
-        return self.drift <= POLICY.unsettled + 6 * self.deviation / self.gain
+        return self.drift <= UNSETTLED_CHANGE + 6 * self.deviation / self.gain
 
 
 def fourier_point(

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.identify.policy import POLICY, IdentificationPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+EVEN, JITTER = 0.01, 0.25
+"""How far, in sample periods, a stamp may stand off an even grid without a warning, and before samples are
+no longer taken for evenly spaced with an unsteady clock."""
+GAP = 1.5
+"""Sample periods between two stamps from which on samples are missing."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class TimeGrid:
     warnings: tuple[str, ...] = ()
 
 
-def find_grid(time: NDArray[np.float64], policy: IdentificationPolicy = POLICY) -> TimeGrid:
+def find_grid(time: NDArray[np.float64]) -> TimeGrid:
     """Return the even grid under a column of time stamps [s].
 
     Stamps that are rounded, or that jitter about an even grid, are accepted; where samples are missing, the
@@ -63,8 +68,8 @@ def find_grid(time: NDArray[np.float64], policy: IdentificationPolicy = POLICY) 
             "(rate=1000) if the samples are evenly spaced"
         )
     grain = _grain(time)
-    if _even(time, grain, policy):
-        return _grid(time, 0, time.size, grain, (), policy)
+    if _even(time, grain):
+        return _grid(time, 0, time.size, grain, ())
     steps = np.diff(time)
     if (steps <= 0).any():
         at = int(np.argmax(steps <= 0)) + 1
@@ -74,8 +79,8 @@ def find_grid(time: NDArray[np.float64], policy: IdentificationPolicy = POLICY) 
             "(rate=1000)"
         )
     period = float(np.median(steps))
-    _refuse_mixed(time, steps, period, policy)
-    first, last, gaps = _longest(steps > policy.gap * period, time.size)
+    _refuse_mixed(time, steps, period)
+    first, last, gaps = _longest(steps > GAP * period, time.size)
     warnings: tuple[str, ...] = ()
     if gaps:
         where = ", ".join(f"{time[at]:g} s" for at in gaps[:3]) + (", ..." if len(gaps) > 3 else "")
@@ -87,27 +92,22 @@ def find_grid(time: NDArray[np.float64], policy: IdentificationPolicy = POLICY) 
                 "pauses"
             ),
         )
-    return _grid(time, first, last, grain, warnings, policy)
+    return _grid(time, first, last, grain, warnings)
 
 
 def _grid(
-    time: NDArray[np.float64],
-    first: int,
-    last: int,
-    grain: float,
-    warnings: tuple[str, ...],
-    policy: IdentificationPolicy = POLICY,
+    time: NDArray[np.float64], first: int, last: int, grain: float, warnings: tuple[str, ...]
 ) -> TimeGrid:
     """Return the grid of one stretch, or refuse it when it has none."""
     part = time[first:last]
     if part.size < 2:
         raise InputError("no two samples in a row are a sample period apart; record at a fixed rate")
     start, period, stray = _line(part, grain)
-    if stray <= max(policy.even * period, 0.6 * grain):
-        if stray > policy.even * period:
+    if stray <= max(EVEN * period, 0.6 * grain):
+        if stray > EVEN * period:
             warnings += (f"the time stamps are rounded to {grain:g} s; an even {_hertz(period)} is assumed",)
         return TimeGrid(start, period, slice(first, last), False, warnings)
-    if stray > policy.jitter * period:
+    if stray > JITTER * period:
         steps = np.diff(part)
         raise InputError(
             f"the samples are uneven: steps from {steps.min():g} to {steps.max():g} s; record at a fixed "
@@ -122,9 +122,9 @@ def _grid(
     return TimeGrid(start, period, slice(first, last), True, warnings)
 
 
-def _even(time: NDArray[np.float64], grain: float, policy: IdentificationPolicy = POLICY) -> bool:
+def _even(time: NDArray[np.float64], grain: float) -> bool:
     _, period, stray = _line(time, grain)
-    return period > 0 and stray <= max(policy.even * period, 0.6 * grain)
+    return period > 0 and stray <= max(EVEN * period, 0.6 * grain)
 
 
 def _line(time: NDArray[np.float64], grain: float) -> tuple[float, float, float]:
@@ -157,14 +157,9 @@ def _grain(time: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def _refuse_mixed(
-    time: NDArray[np.float64],
-    steps: NDArray[np.float64],
-    period: float,
-    policy: IdentificationPolicy = POLICY,
-) -> None:
+def _refuse_mixed(time: NDArray[np.float64], steps: NDArray[np.float64], period: float) -> None:
     """Refuse stamps of which a whole stretch runs at another rate than the rest."""
-    other = (steps > policy.gap * period) | (steps < period / policy.gap)
+    other = (steps > GAP * period) | (steps < period / GAP)
     if other.sum() < max(4, 0.02 * steps.size):
         return
     edges = np.flatnonzero(np.diff(other)) + 1

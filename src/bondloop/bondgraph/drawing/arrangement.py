@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph.drawing.geometry import (
+    FRAME,
+    FRAME_IN_FRAME,
+    FRAMES_APART,
+    GAP,
+    SOURCES,
     Array,
     Graph,
     Quality,
@@ -24,28 +29,23 @@ from bondloop.bondgraph.drawing.geometry import (
     overlap,
     through,
 )
-from bondloop.bondgraph.drawing.policy import (
-    CLASH,
-    CUT,
-    FRAME,
-    FRAME_IN_FRAME,
-    FRAMES_APART,
-    GAP,
-    LONG,
-    NARROW,
-    OVER,
-    ROW,
-    SAME,
-    SEARCHED,
-    SLANT,
-    SOURCES,
-    UPWARD,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bondloop.bondgraph.drawing.geometry import Array
+
+ROW = 11.0
+"""Widest row of a spine before it is wrapped."""
+SEARCHED = 100
+"""Nodes of a graph with loops whose layout is searched at length."""
+CUT, OVER, CLASH, NARROW, LONG, SLANT = 6.0, 8.0, 9.0, 2.0, 0.8, 1.0
+"""Costs of the faults of a layout with loops: a text cut by a bond, bonds that cross, texts that overlap, a
+sharp angle, a long bond, a slanted one."""
+SAME = 1e6
+"""Cost of two nodes in one place: never worth it."""
+UPWARD = frozenset({"I", "C", "De", "Df", "IC"})
+"""Symbols that are placed above their junction rather than below."""
 
 
 @dataclass

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bondloop.bondgraph.drawing.policy import (
-    FRAME,
-    FRAME_IN_FRAME,
-    FRAME_NAME,
-    GAP,
-    LABEL_EM,
-    LINE,
-    SIDEWAYS,
-    SOURCES,
-    SYMBOL_EM,
-)
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+GAP = 0.22
+"""Least white between two texts."""
+SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26
+"""Half the width of a letter of a symbol, the width of a letter of a label, the height of its lines."""
+FRAME, FRAME_IN_FRAME, FRAMES_APART = 0.16, 0.12, 0.12
+"""White within a sub-model's frame, more where another frame is in it, and between two frames."""
+FRAME_NAME = 0.17
+"""Height of the name in a frame."""
+SIDEWAYS = (0.0, 0.5, -0.5, 1.0, -1.0)
+"""How far to the side of the straight way out of a frame a place is tried."""
+SOURCES = frozenset({"Se", "Sf", "SS", "MSe", "MSf", "port"})
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

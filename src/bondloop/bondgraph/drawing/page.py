@@ -20,6 +20,8 @@ import numpy as np
 
 from bondloop.bondgraph.drawing.arrangement import place_all
 from bondloop.bondgraph.drawing.geometry import (
+    FRAME,
+    FRAME_IN_FRAME,
     Edge,
     Graph,
     Node,
@@ -28,32 +30,6 @@ from bondloop.bondgraph.drawing.geometry import (
     measure,
     overlap,
     through,
-)
-from bondloop.bondgraph.drawing.policy import (
-    BOND_COLOURS,
-    BOX,
-    CAPITAL,
-    CLEAR,
-    COLOURS,
-    DASHES,
-    FACE,
-    FRAME,
-    FRAME_IN_FRAME,
-    GOLD,
-    GREY,
-    LABEL,
-    LARGEST_DRAWING,
-    LEGEND_LINE,
-    LEGEND_SIZE,
-    PORT_GAP,
-    PORT_HEIGHT,
-    RING,
-    RING_ABOVE,
-    SIGNAL_RED,
-    SMALL,
-    STROKE,
-    SYMBOL,
-    UNIT,
 )
 from bondloop.errors import InputError
 
@@ -64,6 +40,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bondloop.bondgraph.drawing.geometry import Array, Edge, Node, Quality
+
+UNIT = 0.82
+"""Inches on paper of one bond."""
+SYMBOL, LABEL, SMALL = 13.0, 10.0, 8.5
+"""Type sizes in points: symbols, labels of elements, labels of junctions."""
+LARGEST_DRAWING = 2000
+"""Nodes beyond which a drawing cannot be read."""
+CLEAR = 0.055
+"""White between a bond and its symbol."""
+CAPITAL = 0.66 * SYMBOL / 72 / UNIT
+"""Height of a capital."""
+STROKE = 0.085
+"""Half the length of a causal stroke."""
+PORT_HEIGHT, PORT_GAP = 0.13, 0.045
+"""Height of the name of a port, and white between it and its bond."""
+RING, BOX = 0.055, 0.1
+"""White between a symbol and the ring or the box round it, to either side."""
+RING_ABOVE = 0.07
+"""The same above and below, of a ring."""
+LEGEND_LINE, LEGEND_SIZE = 0.2, 8.5
+"""Height of a line of the legend, and its type size in points."""
+FACE = ["STIXGeneral", "DejaVu Serif", "DejaVu Sans"]
+BLUE, RED, GREEN, PURPLE, GREY = "#0b5394", "#b03a0c", "#00664b", "#6a3d9a", "#5a5a5a"
+GOLD, MAGENTA, SIGNAL_RED = "#8a6100", "#b0125b", "#d00000"
+COLOURS = {"0": "black", "1": "black", "I": BLUE, "C": BLUE, "IC": BLUE, "R": RED, "RS": RED}
+COLOURS |= dict.fromkeys(["Se", "Sf", "SS", "MSe", "MSf"], GREEN)
+COLOURS |= dict.fromkeys(["TF", "MTF", "GY", "MGY"], PURPLE)
+BOND_COLOURS = {"": "black", "loop": MAGENTA, "conflict": SIGNAL_RED}
+DASHES: dict[str, Any] = {"": "solid", "loop": (0, (4.0, 1.8)), "conflict": "solid"}
+"""How bonds are drawn, by their mark."""
 
 
 def ring(node: Node) -> Array:

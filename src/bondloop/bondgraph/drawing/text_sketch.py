@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.drawing.geometry import Edge, Node
-from bondloop.bondgraph.drawing.policy import FOLDED
 from bondloop.bondgraph.elements import multiport, one_ports
 from bondloop.bondgraph.graph import named_by_kind
 from bondloop.bondgraph.passes.causality import assign
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.graph import Graph
     from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.passes.equations import Derivation
+
+FOLDED = 80
+"""A model with more parts than this has its sub-models folded, unless it is said otherwise."""
 
 
 def sketch(

@@ -17,7 +17,6 @@ from bondloop.engine.ir import Assign, Channel, Const, Expr, Tick, Var, identifi
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.tolerances import (
     DIFFERENCE,
     DIVERGED,
@@ -40,6 +39,11 @@ if TYPE_CHECKING:
     from bondloop.engine import System
 
     Array = NDArray[np.float64]
+
+DRIFT = 0.03
+"""Change of a sensor's mean from the first cycle to the last, as a part of the rms, that is reported."""
+RETURNED_WORK = 0.02
+"""Part of what a rigid-plastic loop dissipates: a specimen that gives more back is moved by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +211,7 @@ def _levelled(values: Array) -> Array:
     return np.asarray(values - values.mean() - (steps @ values) / (steps @ steps) * steps)
 
 
-def _drifts(
-    name: str, channels: Mapping[str, Array], bounds: Sequence[int], policy: IdentificationPolicy = POLICY
-) -> list[str]:
+def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> list[str]:
     """Return notes on channels whose mean over a cycle wanders."""
     if len(bounds) < 4:
         return []
@@ -221,7 +223,7 @@ def _drifts(
         slope = float(steps @ means / max(steps @ steps, 1.0))
         wander = slope * (means.size - 1)
         scatter = float(np.std(means - means.mean() - slope * steps))
-        if abs(wander) > max(policy.drift * rms, 3 * scatter):
+        if abs(wander) > max(DRIFT * rms, 3 * scatter):
             notes.append(
                 f"{name}: {channel} drifts: its mean over a cycle wanders by {100 * wander / rms:+.1f} % of "
                 "its rms from the first cycle to the last; zero the sensor again, or leave the record out"
@@ -229,15 +231,13 @@ def _drifts(
     return notes
 
 
-def _turned_round(
-    name: str, x: Array, F: Array, cycles: int, policy: IdentificationPolicy = POLICY
-) -> list[str]:
+def _turned_round(name: str, x: Array, F: Array, cycles: int) -> list[str]:
     """Return a note where the specimen would do work on the machine, cycle after cycle."""
     if cycles < 1:
         return []
     work = float(np.trapezoid(F, x)) / cycles
     # A rigid-plastic loop with this force and stroke has the work 2 F ptp(x).
-    if work >= -policy.returned_work * 2 * float(np.sqrt(np.mean(F**2))) * float(np.ptp(x)):
+    if work >= -RETURNED_WORK * 2 * float(np.sqrt(np.mean(F**2))) * float(np.ptp(x)):
         return []
     question = "is the sign of the force, or of the displacement, turned round?"
     return [f"{name}: the specimen gives {-work:.3g} J a cycle to the machine; {question}"]
