@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.spectrum import spectrum as spectrum_module
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, with_registers, written_out
 from bondloop.engine.analysis.spectrum.spectrum import count_outside, spectrum
-from bondloop.engine.ir import tolerances
 from bondloop.errors import InputError
 
 ONE = np.ones((1, 1))

@@ -6,14 +6,14 @@ from bondloop import files
 from bondloop.errors import InputError
 from bondloop.files import load_text
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.realtime import Console
+from bondloop.realtime import Console, SessionPolicy
 from bondloop.realtime.session import prepare
 
 
-def run_beside_a_page(then, *, beats, leaves=False):
+def run_with_a_page(then, *, beats, leaves=False, policy=None):
     """Run a test that a page watches for some `beats`, then no more; return the run and what was told."""
     test = gawthrop_two_actuators.test().replaced(gap=60.0, page_loss=then)
-    made = prepare(test, 4.0, options={"retreat": 0.05, "supervisor": 60.0})
+    made = prepare(test, 4.0, options={"retreat": 0.05, "supervisor": 60.0}, policy=policy)
     consoles, told, left = [], [], [beats]
 
     def live(now):
@@ -30,7 +30,7 @@ def run_beside_a_page(then, *, beats, leaves=False):
 
 
 def test_it_is_told():
-    run, told = run_beside_a_page("report", beats=5)
+    run, told = run_with_a_page("report", beats=5)
     assert run.completed
     assert "THE OPERATOR'S PAGE STANDS STILL" in told[-1]
     (note,) = [n for n in run.record.attributes["notes"] if "page" in n]
@@ -39,7 +39,7 @@ def test_it_is_told():
 
 
 def test_a_test_that_demands_its_page_retreats():
-    run, told = run_beside_a_page("retreat", beats=5)
+    run, told = run_with_a_page("retreat", beats=5)
     assert told
     assert not run.completed
     (note,) = [n for n in run.record.attributes["notes"] if "page" in n]
@@ -49,7 +49,13 @@ def test_a_test_that_demands_its_page_retreats():
 
 @pytest.mark.parametrize("beats", [0, 5])
 def test_a_page_that_is_not_there_or_has_left_is_not_missed(beats):
-    run, told = run_beside_a_page("retreat", beats=beats, leaves=True)
+    run, told = run_with_a_page("retreat", beats=beats, leaves=True)
+    assert run.completed
+    assert told == []
+
+
+def test_a_policy_decides_how_long_a_page_may_stand_still():
+    run, told = run_with_a_page("retreat", beats=5, policy=SessionPolicy(page_patience="1 min"))
     assert run.completed
     assert told == []
 

@@ -119,6 +119,8 @@ class SessionPolicy:
         emulated.
     patience
         Seconds that an emulated rig of the session's own may be silent before the loop trips.
+    page_patience
+        Seconds after which the server of an operator's page counts as standing still.
     backlog, backlog_bytes
         How long the recorder may be held up before samples are lost, in s, and most memory for that.
     disk_room, endless_disk_room
@@ -139,6 +141,7 @@ class SessionPolicy:
     look: Parameter = Parameter(0.1, above=0, unit="s")
     catch_up: Parameter = Parameter(0.01, least=0, unit="s")
     patience: Parameter = Parameter(0.2, above=0, unit="s")
+    page_patience: Parameter = Parameter(0.5, above=0, unit="s")
     backlog: Parameter = Parameter(4.0, above=0, unit="s")
     backlog_bytes: int = 1 << 28
     disk_room: Parameter = Parameter(10.0, least=0, unit="s")

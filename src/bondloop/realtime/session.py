@@ -43,7 +43,7 @@ from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_run, merged_files
 from bondloop.realtime.segment import need_linux, write_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
-from bondloop.realtime.supervision import Beside, interrupts, page_silence, silence_words
+from bondloop.realtime.supervision import Beside, interrupts, silence, silence_words
 from bondloop.rehearsal import Run, operated, origin, run_length, steps_of
 from bondloop.safety import WARNING, Cause
 
@@ -438,7 +438,7 @@ class Prepared:
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
-        retreats, shown, page = False, None, _PageWatch(self.test.page_loss)
+        retreats, shown, page = False, None, _PageWatch(self.test.page_loss, self.policy.page_patience)
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell, further=further) as asked:
             before = loop.status()
@@ -576,14 +576,14 @@ class Prepared:
 class _PageWatch:
     """Watches whether the server of an operator's page turns, and retreats where the test wants that."""
 
-    def __init__(self, then: str) -> None:
+    def __init__(self, then: str, limit: float) -> None:
         self.words = ""
         self.notes: list[str] = []
-        self._then, self._retreats = then, False
+        self._then, self._limit, self._retreats = then, limit, False
 
     def look(self, loop: LoopProcess) -> None:
         """Look once; what is found is noted when it begins, and where a loop was started in spite of it."""
-        silent = page_silence(int(loop.segment.header["page_ns"][0]), time.monotonic_ns())
+        silent = silence(int(loop.segment.header["page_ns"][0]), 0, time.monotonic_ns(), self._limit)
         before = self._retreats
         self._retreats = retreats = bool(silent) and self._then == "retreat" and loop.ring.state == "active"
         if retreats:

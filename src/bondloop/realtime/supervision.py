@@ -57,14 +57,8 @@ def interrupts(
             signal.set_wakeup_fd(other)
 
 
-SILENT = 1.0
-"""Seconds without a cycle after which a loop does not answer."""
-PAGE_SILENT = 0.5
-"""Seconds without a turn after which the server of the operator's page stands still."""
-
-
-def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
-    """Return for how many seconds a loop has not answered; 0 while it does, or has not begun.
+def silence(heartbeat_ns: int, period_ns: int, now_ns: int, limit: float = 1.0) -> float:
+    """Return for how many seconds a loop, or a server, has not answered; 0 while it does, or has not begun.
 
     Parameters
     ----------
@@ -74,6 +68,8 @@ def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
         Of its cycles.
     now_ns
         By the same clock.
+    limit
+        Seconds without a cycle, beyond two periods, after which it does not answer.
 
     Examples
     --------
@@ -81,26 +77,7 @@ def silence(heartbeat_ns: int, period_ns: int, now_ns: int) -> float:
     (0.0, 3.0, 0.0)
     """
     seconds = 1e-9 * (now_ns - heartbeat_ns)
-    return seconds if heartbeat_ns and seconds > SILENT + 2e-9 * period_ns else 0.0
-
-
-def page_silence(heartbeat_ns: int, now_ns: int) -> float:
-    """Return for how many seconds the server of the operator's page has stood still; 0 while it turns.
-
-    Parameters
-    ----------
-    heartbeat_ns
-        When it last turned; 0: no page is attached, or it has let go of the loop.
-    now_ns
-        By the same clock.
-
-    Examples
-    --------
-    >>> page_silence(10**9, 12 * 10**8), page_silence(10**9, 2 * 10**9), page_silence(0, 10**9)
-    (0.0, 1.0, 0.0)
-    """
-    seconds = 1e-9 * (now_ns - heartbeat_ns)
-    return seconds if heartbeat_ns and seconds > PAGE_SILENT else 0.0
+    return seconds if heartbeat_ns and seconds > limit + 2e-9 * period_ns else 0.0
 
 
 def silence_words(seconds: float) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.simulation.inputs import Inputs
 from bondloop.engine.analysis.simulation.settling import Settling, by_part, mode_at
-from bondloop.engine.ir import Const, Expr, StopRule, Var, substitute, tolerances, variables
+from bondloop.engine.ir import Const, Expr, StopRule, Var, substitute, variables
 from bondloop.engine.passes import folded, linearised, needed, numeric
 from bondloop.errors import InputError, SolveError, unknown_name
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import tolerances
+from bondloop.engine.analysis import tolerances
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:

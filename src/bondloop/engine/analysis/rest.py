@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.engine.ir import SingularError, factorised, tolerances
+from bondloop.engine.analysis import tolerances
+from bondloop.engine.ir import NULL_RANK, SingularError, factorised
 from bondloop.engine.passes import linearised, numeric
 from bondloop.errors import SolveError
 
@@ -40,7 +41,7 @@ def null(A: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     M, _, columns = equilibrated(A)
     _, sizes, V = np.linalg.svd(M)
-    rank = int(np.sum(sizes > tolerances.NULL_RANK * sizes.max(initial=0.0)))
+    rank = int(np.sum(sizes > NULL_RANK * sizes.max(initial=0.0)))
     # Rounding is made zero here, where entries are of size one: in units of the columns it may look large.
     basis = columns[:, None] * np.where(np.abs(V[rank:].T) > 1e-13, V[rank:].T, 0.0)
     basis = basis / np.where((size := np.linalg.norm(basis, axis=0)) > 0, size, 1.0)
@@ -56,7 +57,7 @@ def left_null(A: NDArray[np.float64]) -> NDArray[np.float64]:
 def solved(A: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve A x = f, by the smallest x where A is singular."""
     M, rows, columns = equilibrated(A)
-    z = np.linalg.lstsq(M, rows * f, rcond=tolerances.NULL_RANK)[0]
+    z = np.linalg.lstsq(M, rows * f, rcond=NULL_RANK)[0]
     return np.asarray(columns * z, dtype=float)
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.linearisation import local_space, mode_words, system_in_mode
 from bondloop.engine.analysis.rest import equilibrated, left_null, null, rest_of, state_units
 from bondloop.engine.analysis.simulation.inputs import Inputs
 from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, mode_at
 from bondloop.engine.analysis.simulation.switching_simulation import simulate_switching
-from bondloop.engine.ir import SingularError, evaluator, factorised, tolerances, variables
+from bondloop.engine.ir import SingularError, evaluator, factorised, variables
 from bondloop.engine.passes import linearised, switching_rules, with_sizes
 from bondloop.errors import ModeWarning, SolveError, StabilityWarning
 

@@ -1,4 +1,3 @@
-from bondloop.engine.ir import tolerances as tolerances
 from bondloop.engine.ir.causal_order import LoopTerms as LoopTerms
 from bondloop.engine.ir.causal_order import at_zero as at_zero
 from bondloop.engine.ir.causal_order import components as components
@@ -133,8 +132,8 @@ from bondloop.engine.ir.tick import revised as revised
 from bondloop.engine.ir.tick import statements as statements
 from bondloop.engine.ir.tick_json import dump_tick as dump_tick
 from bondloop.engine.ir.tick_json import load_tick as load_tick
-from bondloop.engine.ir.tolerances import CANCELLED_DERIVATIVE as CANCELLED_DERIVATIVE
 from bondloop.engine.ir.tolerances import FACTORED_ROWS as FACTORED_ROWS
 from bondloop.engine.ir.tolerances import IMPULSE_SLACK as IMPULSE_SLACK
 from bondloop.engine.ir.tolerances import NEWTON_ITERATIONS as NEWTON_ITERATIONS
+from bondloop.engine.ir.tolerances import NULL_RANK as NULL_RANK
 from bondloop.engine.ir.tolerances import SLACK as SLACK

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.engine.ir import (
-    CANCELLED_DERIVATIVE,
     Const,
     Expr,
     Op,
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Expr
 
+
+CANCELLED_DERIVATIVE = 1e-12
+"""A derivative this small, relative to the terms it is summed from, is rounding."""
 
 _FAILURES = (ZeroDivisionError, ValueError, OverflowError, SolveError)
 

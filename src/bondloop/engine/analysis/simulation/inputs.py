@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.data import number
-from bondloop.engine.ir import tolerances
 from bondloop.engine.passes import rate_name
 from bondloop.errors import InputError
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.simulation.inputs import Inputs
 from bondloop.engine.ir import (
     IMPULSE_SLACK,
@@ -20,7 +21,6 @@ from bondloop.engine.ir import (
     StopRule,
     Var,
     evaluator,
-    tolerances,
 )
 from bondloop.engine.passes import (
     all_definitions,

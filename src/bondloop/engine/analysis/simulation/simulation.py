@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.simulation.inputs import Inputs, with_rates
 from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Trajectory
 from bondloop.engine.data import instant, number
-from bondloop.engine.ir import tolerances
 from bondloop.engine.passes import slopes
 from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from bondloop.engine.ir import tolerances
+from bondloop.engine.analysis import tolerances
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.simulation.inputs import Sampled
 from bondloop.engine.analysis.simulation.settling import Settling, check_gaps, mode_at
 from bondloop.engine.analysis.simulation.stepping import StateSizes, Stepping, first_sizes
 from bondloop.engine.analysis.simulation.trajectory import Event, SwitchingTrajectory
-from bondloop.engine.ir import SLACK, Expr, Var, evaluator, tolerances, variables, without_loops
+from bondloop.engine.ir import SLACK, Expr, Var, evaluator, variables, without_loops
 from bondloop.engine.passes import mode_slopes, scheduled
 from bondloop.errors import AccuracyWarning, BondloopError, SolveError
 

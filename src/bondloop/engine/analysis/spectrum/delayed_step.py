@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bondloop.engine.ir import tolerances
+from bondloop.engine.analysis import tolerances
 from bondloop.errors import InputError, SolveError
 
 if TYPE_CHECKING:

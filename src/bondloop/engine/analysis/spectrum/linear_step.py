@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, response, written_out
 from bondloop.engine.analysis.spectrum.slope_rows import Tangents
 from bondloop.engine.analysis.spectrum.spectrum import Spectrum, spectrum
 from bondloop.engine.analysis.spectrum.walk import Point, Walk
-from bondloop.engine.ir import tolerances
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

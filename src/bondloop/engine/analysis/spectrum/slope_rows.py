@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import singular_loop, tolerances
+from bondloop.engine.analysis import tolerances
+from bondloop.engine.ir import singular_loop
 from bondloop.engine.passes import nilpotent_solve, with_tears
 from bondloop.errors import SolveError
 

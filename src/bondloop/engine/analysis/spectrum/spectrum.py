@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.spectrum.delayed_step import (
     DelayedStep,
     LoopTransfer,
@@ -21,7 +22,6 @@ from bondloop.engine.analysis.spectrum.delayed_step import (
     with_registers,
     written_out,
 )
-from bondloop.engine.ir import tolerances
 from bondloop.errors import SolveError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.spectrum.slope_rows import SlopeRows, Tangents
 from bondloop.engine.analysis.spectrum.slopes import Bend, Pairs, Sloped, Slopes, forms_of
 from bondloop.engine.ir import (
@@ -32,7 +33,6 @@ from bondloop.engine.ir import (
     evaluate,
     newton,
     shortened,
-    tolerances,
     unsolved,
 )
 from bondloop.errors import SolveError
