@@ -43,7 +43,11 @@ TESTS = {
     f"{C}/packet.c": [["tests/realtime/virtual_time/test_packets.py"]],
     f"{C}/link_udp.c": [["tests/realtime/virtual_time/test_udp_ends.py"]],
     "src/bondloop/identify/least_squares.py": [
-        ["tests/identify/test_confidence.py", "src/bondloop/identify/least_squares.py"],
+        [
+            "tests/identify/test_confidence.py",
+            "tests/identify/test_residuals.py",
+            "src/bondloop/identify/least_squares.py",
+        ],
         [
             "tests/identify/test_fit_ranking.py",
             "tests/identify/test_fit_bond_graph.py",

@@ -1,0 +1,123 @@
+"""Residuals against the formulas of their tests, known autoregressions, and properties of the minimiser."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares as reference
+from scipy.signal import lfilter
+from scipy.stats import chi2
+
+from bondloop.identify.least_squares import (
+    autoregression,
+    check_residuals,
+    effective_samples,
+    minimise,
+)
+
+
+def correlations(e, lags):
+    """Sums of products, lag by lag."""
+    e = e - e.mean()
+    return np.array([e[k:] @ e[: e.size - k] for k in range(lags + 1)]) / (e @ e)
+
+
+@pytest.mark.parametrize(("n", "given", "lags"), [(400, {}, 25), (400, {"lags": 7}, 7), (40, {}, 10)])
+def test_whiteness_is_ljung_and_boxs(n, given, lags):
+    rng = np.random.default_rng(n)
+    e = lfilter([1.0], [1.0, -0.1], rng.normal(size=n))
+    r = correlations(e, lags)
+    Q = sum(n * (n + 2) * r[k] ** 2 / (n - k) for k in range(1, lags + 1))
+    found = check_residuals(e, rng.normal(size=n), **given)
+    np.testing.assert_allclose(found.autocorrelation, r, rtol=1e-9, atol=1e-12)
+    assert found.whiteness == pytest.approx(chi2.sf(Q, lags), rel=1e-9)
+    assert found.cross_correlation.shape == (lags + 1,)
+
+
+def test_at_least_one_lag_takes_part():
+    rng = np.random.default_rng(3)
+    e, u = rng.normal(size=(2, 100))
+    assert check_residuals(e, u, 0).whiteness == check_residuals(e, u, 1).whiteness
+
+
+@pytest.mark.parametrize("pole", [0.0, 0.35, 0.8, -0.6])
+def test_coloured_samples_are_worth_fewer_white_ones(pole):
+    """Of a first-order autoregression (1 - p²)/(1 + p²) of them, in the long run."""
+    e = lfilter([1.0], [1.0, -pole], np.random.default_rng(11).normal(size=40_000))
+    assert effective_samples(e) == pytest.approx(e.size * (1 - pole**2) / (1 + pole**2), rel=0.06)
+
+
+def test_correlations_that_chance_explains_are_left_out():
+    """At first those beyond three deviations of white noise, then of noise of the colour found."""
+    e = lfilter([1.0], [1.0, -0.9], np.random.default_rng(5).normal(size=300))
+    squares = correlations(e, 75)[1:] ** 2
+    colour = 1 + 2 * squares[squares > 9 / 300].sum()
+    colour = 1 + 2 * squares[squares > 9 * colour / 300].sum()
+    assert effective_samples(e) == pytest.approx(300 / colour)
+
+
+@pytest.mark.parametrize("poles", [[0.9], [0.5 + 0.6j, 0.5 - 0.6j], [-0.7, 0.8], [0.6, -0.5, 0.9]])
+def test_an_autoregression_is_found_again(poles):
+    a = np.real(np.poly(poles))
+    found = autoregression(lfilter([1.0], a, np.random.default_rng(2).normal(size=20_000)))
+    np.testing.assert_allclose(found[: a.size], a, atol=0.03)
+    np.testing.assert_allclose(found[a.size :], 0.0, atol=0.03)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_white_noise_needs_no_autoregression(size):
+    """Akaike's criterion adds an order to white noise with a chance of one in six: not to most of forty."""
+    drawn = size * np.random.default_rng(8).normal(size=(40, 400))
+    assert sum(autoregression(x).size == 1 for x in drawn) > 20
+
+
+TIME = np.linspace(0.0, 4.0, 60)
+
+
+def decaying(rng):
+    """A decaying oscillation with noise: its amplitude, decay and frequency are sought."""
+    true = rng.uniform([0.5, 0.2, 2.0], [2.0, 0.8, 3.0])
+    data = true[0] * np.exp(-true[1] * TIME) * np.cos(true[2] * TIME) + 0.02 * rng.normal(size=TIME.size)
+
+    def residual(p):
+        return p[0] * np.exp(-p[1] * TIME) * np.cos(p[2] * TIME) - data
+
+    def evaluate(p):
+        envelope = np.exp(-p[1] * TIME)
+        swing = np.cos(p[2] * TIME)
+        rows = [
+            envelope * swing,
+            -TIME * p[0] * envelope * swing,
+            -TIME * p[0] * envelope * np.sin(p[2] * TIME),
+        ]
+        return residual(p), np.array(rows)
+
+    return evaluate, residual, true * rng.uniform(0.8, 1.25, 3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("high", [9.0, 0.4])
+def test_the_least_sum_of_squares_is_that_of_scipy(seed, high):
+    """With the decay free, and held by a bound for most seeds."""
+    evaluate, residual, start = decaying(np.random.default_rng(seed))
+    low, high = np.zeros(3), np.array([9.0, high, 9.0])
+    found = minimise(evaluate, start, low, high, precision=1e-10)
+    start = np.clip(start, 0.0, high - 1e-6)
+    expected = reference(residual, start, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    assert found.cost == pytest.approx(2 * expected.cost, rel=1e-6)
+    np.testing.assert_allclose(found.theta, expected.x, rtol=1e-4)
+    assert found.converged
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_units_of_parameters_change_nothing(seed):
+    """Millimetres or kilometres: the same steps to the same place, bit for bit, for powers of two."""
+    evaluate, _, start = decaying(np.random.default_rng(seed))
+    unit = np.array([2.0**-30, 2.0**20, 2.0**9])
+
+    def scaled(q):
+        residual, rows = evaluate(q / unit)
+        return residual, rows / unit[:, None]
+
+    plain = minimise(evaluate, start, np.zeros(3), np.full(3, 9.0))
+    other = minimise(scaled, start * unit, np.zeros(3), 9.0 * unit)
+    assert (plain.theta * unit).tolist() == other.theta.tolist()
+    assert plain.evaluations == other.evaluations
