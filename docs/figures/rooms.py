@@ -54,7 +54,6 @@ STOREYS = {
     "The ground": {
         "display": "notebooks, progress",
         "containers": "arrays from files",
-        "matlab_elements": "MATLAB files, tag by tag",
         "units": "text to SI",
         "errors": "what is refused",
         "lazy_names": "names on first use",

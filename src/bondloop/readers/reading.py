@@ -1,8 +1,8 @@
 """Any file of measurements: text, arrays (NumPy, MATLAB, HDF5, run files), and TDMS, MDF and Parquet.
 
 The libraries for the last three take a file at its word: a false size is allocated, a list of blocks that
-leads back to itself is followed for ever. They, MATLAB and HDF5 are read by a process with bounded time and
-memory, so that this is a sentence here. asammdf brings a dozen packages along and a second to import, which
+leads back to itself is followed for ever. All but text is read by a process with bounded time and memory, so
+that this is a sentence here. asammdf brings a dozen packages along and a second to import, which
 the process of the user is spared, too.
 """
 
@@ -419,8 +419,8 @@ ENDINGS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
 }
 """Which reader reads files of which ending."""
-NEEDS = {
-    "mat": ["scipy.io", "h5py"], "hdf5": ["h5py"], "tdms": ["nptdms"], "mdf": ["asammdf"],
+NEEDS: Mapping[str, Sequence[str]] = {
+    "npz": [], "mat": ["scipy.io", "h5py"], "hdf5": ["h5py"], "tdms": ["nptdms"], "mdf": ["asammdf"],
     "parquet": ["pyarrow.parquet"],
 }  # fmt: skip
 """Libraries of kinds of files that a process of its own reads."""
@@ -430,8 +430,8 @@ def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -
     r"""Read whatever a recorder wrote: text, LVM, MATLAB, HDF5, NumPy, TDMS, MDF, Parquet.
 
     The ending of the name says which reader is taken; a ``.dat`` that begins as an MDF file is one. TDMS, MDF
-    and Parquet need an extra (``pip install 'bondloop[tdms,mdf,parquet]'``). They, MATLAB and HDF5 are read
-    by a process of their own: damaged files make the libraries for them loop or crash.
+    and Parquet need an extra (``pip install 'bondloop[tdms,mdf,parquet]'``). All but
+    text is read by a process of its own: damaged files make the libraries for them loop or crash.
 
     Parameters
     ----------
@@ -463,8 +463,6 @@ def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -
     if file.suffix.lower() == ".dat" and file.is_file():
         with readable(file, "file"), file.open("rb") as content:
             kind = "mdf" if content.read(8) in (b"MDF     ", b"UnFinMF ") else kind
-    if kind == "npz":
-        return read_numpy(file)
     if kind in LIBRARIES:
         expect_library(kind)
         _expect_beginning(file, kind)
@@ -487,7 +485,7 @@ def read_parts(path: Path, kind: str) -> tuple[dict[str, object], list[NDArray[n
     path
         Of the file.
     kind
-        One of those that `NEEDS` names, or ``"npz"``.
+        One of those that `NEEDS` names.
     """
     if kind not in LIBRARIES:
         return {"mat": read_matlab, "hdf5": read_hdf5, "npz": read_numpy}[kind](path).parts()

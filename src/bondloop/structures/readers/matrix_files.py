@@ -20,7 +20,7 @@ from bondloop.containers import (
     sparse_from_parts,
 )
 from bondloop.errors import InputError
-from bondloop.readers import read_table
+from bondloop.readers import ask, numbers_of, read_table
 from bondloop.structures.matrices import Matrices, matrix_fault
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ MARK = "dof "
 """How a comment of a Matrix Market file starts that names a degree of freedom."""
 
 Content = dict[str, Any]
+Found = tuple[Content, tuple[str, ...] | None, list[str]]
+"""Matrices by name, names of degrees of freedom, and faults."""
 
 
 def read_matrices(
@@ -179,14 +181,12 @@ def read_matrices(
     faults: list[str] = []
     for name, path in files:
         try:
-            with readable(path, "file of matrices"):
-                content = _reader(path)(path)
+            chosen, own, more = _matrices(path, name)
         except InputError as error:
             said = str(error)
             faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
-        own: tuple[str, ...] | None = content.pop("dofs", None)
-        chosen = _pick(name, content, path, faults)
+        faults += more
         if own is not None:
             order: tuple[str, ...] = found.setdefault("dofs", own)
             chosen = _in_order(chosen, own, order, path, faults)
@@ -290,10 +290,51 @@ def _files(source: str | Path | None, single: dict[str, str | Path | None]) -> l
     return [(name, file) for name, file in files if name != "C" or file.exists()]
 
 
+def _matrices(path: Path, name: str | None) -> Found:
+    """Read a file of arrays by a process of its own, since their libraries trust it; a text here."""
+    if path.suffix.lower() not in ARRAYS:
+        return _matrices_here(path, name)
+    work = "bondloop.structures.readers.matrix_files:matrix_parts"
+    answer, body = ask(work, path, ["scipy.io", "scipy.sparse", "h5py"], name=name)
+    chosen: Content = {}
+    sizes = [2 * count + rows + 1 for rows, _, count in answer["shapes"].values()]
+    parts = np.split(numbers_of(body, sum(sizes), path), np.cumsum(sizes, dtype=int)[:-1])
+    for (matrix, (rows, columns, count)), part in zip(answer["shapes"].items(), parts, strict=False):
+        indices, pointers = np.split(part[count:].view("<i8"), [count])
+        chosen[matrix] = sparse_from_parts(part[:count], indices, pointers, (rows, columns), rows=True)
+    names = answer["dofs"]
+    return chosen, None if names is None else tuple(names), answer["faults"]
+
+
+def matrix_parts(path: Path, name: str | None) -> tuple[dict[str, object], list[NDArray[Any]]]:
+    """Read a file for another process: shapes, names and faults; of each matrix its compressed rows.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    name
+        The matrix that is wanted; None for all.
+    """
+    chosen, names, faults = _matrices_here(path, name)
+    shapes = {matrix: (*values.shape, values.data.size) for matrix, values in chosen.items()}
+    parts = [
+        (values.data, values.indices.astype("<i8"), values.indptr.astype("<i8")) for values in chosen.values()
+    ]
+    return {"shapes": shapes, "dofs": names, "faults": faults}, [array for part in parts for array in part]
+
+
+def _matrices_here(path: Path, name: str | None) -> Found:
+    faults: list[str] = []
+    with readable(path, "file of matrices"):
+        content = _reader(path)(path)
+        names = content.pop("dofs", None)
+        return _pick(name, content, path, faults), names, faults
+
+
 def _reader(path: Path) -> Callable[[Path], Content]:
     readers = {
-        ".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".csv": read_table_matrix,
-        ".txt": read_table_matrix,
+        ".mtx": _read_mtx, **ARRAYS, ".csv": read_table_matrix, ".txt": read_table_matrix,
     }  # fmt: skip
     if path.suffix.lower() not in readers:
         raise InputError(f"{path}: unknown kind of file; known: {', '.join(readers)}")
@@ -388,6 +429,10 @@ def _read_mat73(path: Path) -> Content:
             elif isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
                 content[name] = dataset_values(item).T
     return content
+
+
+ARRAYS = {".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat}
+"""Readers of files of arrays."""
 
 
 def _pick(name: str | None, content: Content, path: Path, faults: list[str]) -> Content:
