@@ -16,12 +16,7 @@ from scipy import io, sparse
 
 from bondloop.containers import load_matlab
 from bondloop.errors import BondloopError, InputError
-<<<<<<< HEAD
-from bondloop.readers import reader_process
-=======
 from bondloop.readers import read_measurements, reader_process
-from bondloop.readers.policy import Limits
->>>>>>> 6368a0cd (Files of NumPy and MATLAB are read by the bounded process alone: it outlives what SciPy does not, so no second reader of their elements is needed)
 from bondloop.rehearsal.prepared import rerun
 from bondloop.rehearsal.repeating import repetition_of
 from bondloop.results import Record
