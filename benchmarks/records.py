@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from bondloop.readers import read_measurements
 from bondloop.realtime.recorder import CYCLE
 from bondloop.results import Record
 from bondloop.results.records.growing import GrowingRun
@@ -82,7 +83,7 @@ def tables(folder: Path, samples: int) -> None:
     began = time.process_time()
     run.to_csv(path)
     wrote = time.process_time()
-    Record.from_csv(path)
+    read_measurements(path)
     read = time.process_time()
     size = path.stat().st_size / 1e6
     print(

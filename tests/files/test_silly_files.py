@@ -46,7 +46,7 @@ def test_no_reader_waits_for_a_pipe(tmp_path, name):
     os.mkfifo(tmp_path / "t.M.mtx")
     os.mkfifo(tmp_path / "t.K.mtx")
     readers = {
-        "t.csv": [Record.from_csv, read_data, bl.signals.Table.from_file],
+        "t.csv": [read_data, bl.signals.Table.from_file],
         "t.npy": [read_matrices],
         "t.mat": [read_matrices, read_data],
         "t.mtx": [read_matrices],

@@ -141,9 +141,9 @@ def _write_table(path: Path) -> None:
 
 
 def _read_table(path: Path) -> Any:
-    from bondloop.results import Record
+    from bondloop.readers import read_measurements
 
-    return Record.from_csv(path)
+    return read_measurements(path)
 
 
 def _read_data(path: Path) -> Any:

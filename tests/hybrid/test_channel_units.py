@@ -30,7 +30,6 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
 from bondloop.integrate.structural.simulate import structure_tick
 from bondloop.results import Record
-from bondloop.results.records.export import meanings_from_names
 from bondloop.rigs import Emulated, Sensor
 from bondloop.safety import Interlock, Limits
 from bondloop.signals import Sine
@@ -425,35 +424,6 @@ def test_what_channels_are_goes_into_ticks_and_files_and_comes_back(tmp_path):
     path = run.save(tmp_path / "run.h5")
     assert Record.load(path).meanings == run.record.meanings
     assert run.pairs == [("desired.displacement", "actual.displacement")]
-
-
-def test_tables_of_text_get_meanings_from_their_names(tmp_path):
-    _, numerical, physical = halves(I(mass=1.0))
-    test = bl.HybridTest(
-        numerical, rig=Emulated(physical, actuator(I(mass=0.01))), controller=Direct(),
-        excitation={"u": Sine(1, 2)}, rate=1000,
-    )  # fmt: skip
-    run = test.run(0.1)
-    run.record.to_csv(tmp_path / "run.csv")
-    old = Record.from_csv(tmp_path / "run.csv")
-    assert Meaning() not in {old.meanings[n] for n in ("force", "command", "desired.velocity")}
-    for role in (Role.DESIRED, Role.ACTUAL, Role.COMMAND, Role.MEASURED, Role.ERROR):
-        assert old.channels_of(role) == run.record.channels_of(role)
-    assert bl.Run(old).pairs == run.pairs
-
-
-def test_names_of_several_interfaces():
-    names = [
-        "desired.velocity[0]",
-        "actual.displacement[1]",
-        "force[1]",
-        "command[0]",
-        "reference.velocity[0]",
-    ]
-    meanings = meanings_from_names(dict.fromkeys([*names, "desired.velocity[1]"], "m/s"))
-    assert [meanings[n].interface for n in names] == [0, 1, 1, 0, 0]
-    assert meanings["reference.velocity[0]"].counterpart == "desired.velocity[0]"
-    assert meanings["force[1]"] == Meaning(Role.ACTUAL, "force", "effort", 1)
 
 
 def test_a_bad_meaning_in_a_file_is_told(tmp_path):

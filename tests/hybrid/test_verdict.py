@@ -8,12 +8,12 @@ import pytest
 from bondloop.bondgraph import C as Spring
 from bondloop.bondgraph import I, Model, One, Port, R, Sf, Zero
 from bondloop.control import VirtualJunction
+from bondloop.engine.ir import Meaning, Role
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.rehearsal.run import Run
 from bondloop.results import Record
 from bondloop.results.assess.judgement import Grade
-from bondloop.results.records.export import meanings_from_names
 from bondloop.rigs import Bias, Emulated, LoadCell, Noise, Quantisation, Saturation, Sensor
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
@@ -46,7 +46,18 @@ def a_run(t, x, y, f, *, description=None, attributes=None, **channels):
     named |= {name.replace("__", "."): values for name, values in channels.items()}
     units = {name: {"displacement": "m", "force": "N"}.get(name.split(".")[-1], "") for name in named}
     attributes = {"status": "completed", **(attributes or {})}
-    return Run(Record(t, named, units, description or {}, attributes, meanings_from_names(units)))
+    known = {
+        "desired.displacement": Meaning(Role.DESIRED, "displacement", "displacement"),
+        "actual.displacement": Meaning(Role.ACTUAL, "displacement", "displacement"),
+        "force": Meaning(Role.ACTUAL, "force", "effort"),
+        "measured.force": Meaning(Role.MEASURED, "force", "effort"),
+        "excitation.power": Meaning(Role.EXCITATION, "", "power"),
+        "reference.displacement": Meaning(Role.REFERENCE, "", "displacement", None, "desired.displacement"),
+        "reference.force": Meaning(Role.REFERENCE, "", "effort", None, "force"),
+        "reference.other": Meaning(Role.REFERENCE),
+    }
+    meanings = {name: known.get(name, Meaning()) for name in named}
+    return Run(Record(t, named, units, description or {}, attributes, meanings))
 
 
 def worst(run):

@@ -1,4 +1,4 @@
-"""A cell means the same in a record, in measurements and in a matrix: the doors are held to one list."""
+"""A cell means the same in measurements and in a matrix: the doors are held to one list."""
 
 import math
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from bondloop.errors import InputError
 from bondloop.readers import read_measurements
-from bondloop.results import Record
 from bondloop.structures.readers.matrix_files import read_table_matrix
 
 NAN, INF = math.nan, math.inf
@@ -65,12 +64,6 @@ def tables(draw):
     return text, cell, value, numbers, row + 2, column + 1
 
 
-def record(path):
-    """The columns of a record, time first."""
-    read = Record.from_csv(path)
-    return np.array([read.time, *read.channels.values()]).T
-
-
 def measurements(path):
     """The columns of measurements."""
     return np.array([*read_measurements(path).channels.values()]).T
@@ -86,7 +79,7 @@ def test_a_cell_means_the_same_at_every_door(tmp_path_factory, drawn):
     text, cell, value, numbers, line, column = drawn
     path = tmp_path_factory.mktemp("one") / "table.csv"
     path.write_text(text, encoding="utf-8", newline="")
-    for door in (record, measurements, matrix):
+    for door in (measurements, matrix):
         good = value is not None and (door is not matrix or math.isfinite(value))
         if good:
             np.testing.assert_array_equal(door(path), numbers, err_msg=door.__name__)

@@ -69,9 +69,9 @@ def test_names_that_look_like_units_keep_them(tmp_path):
     names = ["Force (kN)", "x, mm", "gain [1]", "force[0]"]
     record = Record(np.arange(3.0), dict.fromkeys(names, np.ones(3)), {"x, mm": "V"})
     record.save(tmp_path / "a.csv")
-    for back in (read_measurements(tmp_path / "a.csv"), Record.from_csv(tmp_path / "a.csv")):
-        assert set(names) <= set(back)
-        assert [back.units[name] for name in names] == ["", "V", "", ""]
+    back = read_measurements(tmp_path / "a.csv")
+    assert set(names) <= set(back)
+    assert [back.units[name] for name in names] == ["", "V", "", ""]
 
 
 def test_a_channel_called_time_is_refused(tmp_path):

@@ -438,7 +438,7 @@ def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -
     path
         Of the file.
     nameless
-        Whether text without names is good; see `read_text_measurements`.
+        Whether columns of text without names are good; they are then called ``column 0``, ``column 1``, ...
 
     Examples
     --------

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,10 +37,6 @@ if TYPE_CHECKING:
 HEADING_LINES = 400
 """Lines of a head in which something is looked for."""
 
-_UNUSUAL = '#%"\v\f\x1c\x1d\x1e\x85\u2028\u2029'
-"""Signs of remarks and quoted cells, and ends of lines that only Python takes for such."""
-
-
 @dataclass(frozen=True, eq=False)
 class TextTable:
     """The numbers of a text file.
@@ -62,9 +57,9 @@ class TextTable:
 
 
 def read_table(
-    path: str | os.PathLike[str], *, names: bool | None, width: int | None = None, most: float = math.inf
+    path: str | os.PathLike[str], *, header: bool, width: int | None = None, most: float = math.inf
 ) -> TextTable:
-    r"""Read a table. Every line that does not fit is reported, with its number.
+    r"""Read a table of finite numbers. Every line that does not fit is reported, with its number.
 
     A comma that does not part columns is a decimal one, one that may stand between thousands is refused;
     Fortran's ``1D-3`` is read everywhere; a separator at the end of a line is none.
@@ -73,10 +68,9 @@ def read_table(
     ----------
     path
         Of the file.
-    names
-        Whether the first line names the columns; then an empty cell is NaN. Without, whatever stands before
-        the first row of numbers is a remark, and cells must be finite numbers. None: the first line names
-        the columns if no cell of it is a number, and cells must be finite.
+    header
+        Whether the first line names the columns if no cell of it is a number. Without, whatever stands before
+        the first row of numbers is a remark.
     width
         How many columns are expected; unless given, as many as the first line has.
     most
@@ -85,71 +79,44 @@ def read_table(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "push.csv"
     >>> _ = file.write_text("time [s];x [mm]\n0;1,5\n0,1;2\n")
-    >>> table = read_table(file, names=True)
+    >>> table = read_table(file, header=True)
     >>> table.names, table.numbers.tolist()
     (('time [s]', 'x [mm]'), [[0.0, 0.1], [1.5, 2.0]])
     >>> _ = file.write_text("0 1\n1 x\n2\n")
-    >>> read_table(file, names=False)
+    >>> read_table(file, header=False)
     Traceback (most recent call last):
     bondloop.errors.InputError: ...push.csv: 2 faults: line 2, column 2: 'x' is no number; line 3: ...
     """
-    text = read_text(path, strict=bool(names), most=most)
-    plain = _plain_table(path, text) if names and width is None else None
-    if plain is not None:
-        return plain
-    lines = text.splitlines()
-    header, separator, rows = _parts(lines, names)
-    if names and not header:
-        raise InputError(f"{path} is empty; a header line with names was expected")
+    lines = read_text(path, strict=False, most=most).splitlines()
+    names, separator, rows = _parts(lines, header)
     if width is None:
-        width = len(header) or (len(trimmed(cells_of(lines[rows[0]], separator))) if rows else 0)
+        width = len(names) or (len(trimmed(cells_of(lines[rows[0]], separator))) if rows else 0)
     faults: list[str] = []
     layout = Layout(separator, (), None, None, rows, (NUMBERS,) * width)
-    columns = numbers_of(lines, layout, (), faults, exact=True, finite=not names)
+    columns = numbers_of(lines, layout, (), faults, exact=True)
     refuse(str(path), faults)
-    before = 0 if names is not False else rows[0] if rows else len(lines)
+    before = 0 if header else rows[0] if rows else len(lines)
     said = (line.strip() for i, line in enumerate(lines) if i < before or is_remark(line))
     numbers = np.array([*columns.values()]).reshape(width, len(rows))
-    return TextTable(tuple(header), numbers, tuple(filter(None, said)))
+    return TextTable(tuple(names), numbers, tuple(filter(None, said)))
 
 
-def _plain_table(path: str | os.PathLike[str], text: str) -> TextTable | None:
-    """Read a table as programs write it: a header, then nothing but numbers; None for any other.
-
-    Lines are not kept, let alone looked at one by one: a long record is read at the speed of NumPy's parser.
-    """
-    first, body = text.find("\n"), text.find("\n") + 1
-    second = text.find("\n", body)
-    head, row = text[: max(first, 0)].rstrip("\r"), text[body : second if second >= 0 else None].rstrip("\r")
-    if not (head.strip() and row.strip()) or any(text.find(sign, body) >= 0 for sign in _UNUSUAL):
-        return None
-    if is_remark(head) or len(head.splitlines()) > 1:
-        return None
-    names, separator = _header(head, row)
-    try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            next(file)
-            table = np.loadtxt(file, delimiter=separator, ndmin=2, comments=None)
-    except (ValueError, OSError):
-        return None
-    return TextTable(tuple(names), table.T.copy(), ()) if table.shape[1] == len(names) else None
-
-
-def _parts(lines: Sequence[str], names: bool | None) -> tuple[list[str], str | None, list[int]]:
+def _parts(lines: Sequence[str], header: bool) -> tuple[list[str], str | None, list[int]]:
     """Return the names of the columns, what parts them, and which lines are rows, by index."""
     filled = [i for i, line in enumerate(lines) if line.strip() and not is_remark(line)]
-    if names is False:
+    if not header:
         first = next((k for k, i in enumerate(filled) if _is_row(lines[i])), len(filled))
         rows = filled[first:]
         return [], separator_in([lines[rows[0]]]) if rows else None, rows
     if not filled:
         return [], None, []
     line = lines[filled[0]]
-    header, separator = _header(line, lines[filled[1]] if len(filled) > 1 else "" if names else line)
-    if names or all(number_in(cell, separator) is None for cell in header):
-        return header, separator, filled[1:]
+    names, separator = _header(line, lines[filled[1]] if len(filled) > 1 else line)
+    if all(number_in(cell, separator) is None for cell in names):
+        return names, separator, filled[1:]
     return [], separator_in([line]), filled
 
 
@@ -174,8 +141,8 @@ _KEPT = ((NUMBERS,), (STAMPS,))
 _COUNTS = ("sample_count", "samples", "number_of_samples", "npts", "points")
 
 
-def read_text_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -> Measurements:
-    r"""Read columns of numbers: a head of any lines, names, perhaps units, rows.
+def from_lines(lines: Sequence[str], where: str, *, nameless: bool = False) -> Measurements:
+    r"""Return columns of numbers: a head of any lines, names, perhaps units, rows.
 
     Columns are parted by tabs, semicolons, commas or spaces, as most rows are; a comma that does not part
     columns is a decimal one. Lines that begin with ``#`` or ``%`` are remarks. Units stand in the names
@@ -184,35 +151,19 @@ def read_text_measurements(path: str | os.PathLike[str], *, nameless: bool = Fal
 
     Parameters
     ----------
-    path
-        Of the file: UTF-8, UTF-16 or Windows-1252.
-    nameless
-        Whether columns without names are good; they are then called ``column 0``, ``column 1``, ...
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp()) / "rig.txt"
-    >>> _ = file.write_text("Sampling Rate: 50\nCommand (mm)\tForce (kN)\n0,5\t1,25\n0,7\t1,5\n")
-    >>> found = read_text_measurements(file)
-    >>> found.units, found.channels["Force"].tolist(), found.numbers
-    ({'Command': 'mm', 'Force': 'kN'}, [1.25, 1.5], {'sampling_rate': 50.0})
-    """
-    return from_lines(read_text(path).splitlines(), str(path), nameless=nameless)
-
-
-def from_lines(lines: Sequence[str], where: str, *, nameless: bool = False) -> Measurements:
-    """Return the measurements in lines of text.
-
-    Parameters
-    ----------
     lines
         Of the file.
     where
         The file, for messages.
     nameless
-        As for `read_text_measurements`.
+        Whether columns without names are good; they are then called ``column 0``, ``column 1``, ...
+
+    Examples
+    --------
+    >>> lines = ["Sampling Rate: 50", "Command (mm)\tForce (kN)", "0,5\t1,25", "0,7\t1,5"]
+    >>> found = from_lines(lines, "rig.txt")
+    >>> found.units, found.channels["Force"].tolist(), found.numbers
+    ({'Command': 'mm', 'Force': 'kN'}, [1.25, 1.5], {'sampling_rate': 50.0})
     """
     layout = find_layout(lines)
     if layout is None:

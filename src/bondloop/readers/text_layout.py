@@ -365,7 +365,6 @@ def numbers_of(
     faults: list[str],
     *,
     exact: bool = False,
-    finite: bool = False,
 ) -> dict[int, Array]:
     """Return the columns of numbers by their place; an empty cell is NaN.
 
@@ -380,13 +379,11 @@ def numbers_of(
     faults
         To which is added what is wrong.
     exact
-        Whether words after the last column are faults.
-    finite
-        Whether empty cells, NaN and what is beyond all numbers are faults.
+        Whether words after the last column, empty cells, NaN and what is beyond all numbers are faults.
     """
     places = [place for place, kind in enumerate(layout.kinds) if kind == NUMBERS]
     quick = _quick(lines, layout, places) if places and layout.rows else None
-    if quick is not None and (not finite or np.isfinite(quick).all()):
+    if quick is not None and (not exact or np.isfinite(quick).all()):
         return dict(zip(places, quick, strict=True))
     table = np.full((len(places), len(layout.rows)), math.nan)
     plain: list[tuple[int, int, str]] = []
@@ -398,8 +395,8 @@ def numbers_of(
             continue
         for row, place in enumerate(places):
             cell = cells[place]
-            value = number_in(cell, layout.separator) if cell or finite else math.nan
-            if value is None or (finite and not math.isfinite(value)):
+            value = number_in(cell, layout.separator) if cell or exact else math.nan
+            if value is None or (exact and not math.isfinite(value)):
                 called = f" ({names[place]})" if place < len(names) and names[place] else ""
                 hint = f": {ADVICE}" if grouped(cell) else ""
                 kind = "number" if value is None else "finite number"

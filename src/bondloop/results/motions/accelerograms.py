@@ -346,7 +346,7 @@ def read_two_columns(
     >>> motion.sample_period, motion.peak
     (0.02, 4.903325)
     """
-    table = read_table(path, names=False, width=2 if column is None else None)
+    table = read_table(path, header=False, width=2 if column is None else None)
     where = str(path)
     faults: list[str] = []
     place = 1 if column is None else _place(column, table.remarks, len(table.numbers), where)

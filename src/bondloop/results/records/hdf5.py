@@ -272,7 +272,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
     if not Path(path).is_file():
         raise InputError(f"there is no run file {path}")
     if not h5py.is_hdf5(path):
-        raise InputError(f"{path} is not an HDF5 file, as run files are (Record.from_csv reads a table)")
+        raise InputError(f"{path} is not an HDF5 file, as run files are (read_measurements reads a table)")
     with readable(Path(path), "run file"):
         try:
             file = h5py.File(path, "r")

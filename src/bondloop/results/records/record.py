@@ -262,20 +262,6 @@ class Record:
 
         write_csv(self, path)
 
-    @classmethod
-    def from_csv(cls, path: str | os.PathLike[str]) -> Record:
-        """Read a table whose first column is time and whose header has ``name [unit]`` in each cell.
-
-        Parameters
-        ----------
-        path
-            The file, with commas, semicolons or tabs; an empty cell is NaN, a line with ``#`` or ``%`` a
-            comment.
-        """
-        from bondloop.results.records.export import read_csv
-
-        return _record(path, read_csv(path))
-
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MATLAB file, with the table ``channel_names`` from MATLAB names to path names and units."""
         from bondloop.results.records.export import write_mat

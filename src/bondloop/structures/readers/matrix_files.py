@@ -359,7 +359,7 @@ def read_table_matrix(path: Path, largest: int = 500_000_000, widest: int = 20_0
     largest, widest
         Bytes and columns that are read at most.
     """
-    table = read_table(path, names=None, most=largest)
+    table = read_table(path, header=True, most=largest)
     width, count = table.numbers.shape
     if width > widest:
         raise InputError(f"{width:,} columns; at most {widest:,} are read from text")
