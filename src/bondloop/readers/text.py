@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 HEADING_LINES = 400
 """Lines of a head in which something is looked for."""
 
+
 @dataclass(frozen=True, eq=False)
 class TextTable:
     """The numbers of a text file.
