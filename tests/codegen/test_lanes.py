@@ -14,8 +14,9 @@ from bondloop.engine.codegen.c_lanes import lane_obstacle
 from bondloop.engine.codegen.c_writer import write_c_sized
 from bondloop.engine.codegen.plan import BEYOND, WORST
 from bondloop.engine.codegen.toolchain import compiler
-from bondloop.engine.ir.expr import Var
-from bondloop.engine.ir.tick import Channel, Delay, Tick, Update
+from bondloop.engine.ir.expr import Const, Var
+from bondloop.engine.ir.statement import Assign
+from bondloop.engine.ir.tick import Channel, Delay, Repeat, Tick, Update
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
 
@@ -60,6 +61,23 @@ def test_every_statement_in_lanes(tick, seed, width, tests):
         run = single.run(STEPS, inputs, {n: x for n, x in chosen.items() if n in names})
         assert (run.code % WORST, run.steps) == (code, at + 1 if code else STEPS)
         np.testing.assert_array_equal(list(single.state.values()), ended)
+
+
+@needs_compiler
+def test_a_search_begins_with_what_stands_before_it():
+    """Halves a number, which differs from test to test, until it is below one, and counts how often."""
+    x, limit, rest, count, n = Var("x"), Var("limit"), Var("rest"), Var("count"), Var("n")
+    halve = (Assign(rest, rest / 2), Assign(count, count + 1.0))
+    steps = (
+        Assign(rest, limit),
+        Assign(count, Const(0.0)),
+        Repeat(40, n, halve, until=rest < 1.0, sought=(count,)),
+        Update(((x, x + count),)),
+    )
+    tick = Tick("halves", 0.1, Var("t"), Var("k"), (), {x: 0.0}, {limit: 5.0}, steps, ())
+    limits = np.array([[3.0], [100.0], [1.5], [2000.0]])
+    lanes = Batch(tick, ["limit"], "lanes", 4).run(limits, 2)
+    assert lanes.states[:, 0].tolist() == [4.0, 14.0, 2.0, 22.0]
 
 
 @needs_compiler

@@ -13,9 +13,10 @@ from bondloop.engine.codegen import Runner
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.matrices import Factored
 from bondloop.engine.ir.tick import Product, revised
+from bondloop.engine.passes.tick_numbers import form_of, with_numbers
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
-from bondloop.studies import Policy, rehearsals, sample
+from bondloop.studies import Policy, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 from random_ticks import ticks
@@ -129,17 +130,15 @@ def test_a_tick_with_its_numbers_as_parameters_is_the_same_tick(tick, seed):
     """
     tick = replace(tick, steps=revised(tick.steps, without_zeros))
     random = np.random.default_rng(seed)
-    numbers = []
-    key = rehearsals._form(tick, numbers)
+    key, numbers = form_of(tick)
     differs = {i for i in range(len(numbers)) if random.random() < 0.3}
-    lifted, varied = rehearsals._lifted(tick, np.array(numbers), differs)
+    lifted, varied = with_numbers(tick, numbers, differs)
     assert len(varied) == len(differs)
     inputs = random.standard_normal((STEPS, 2))
     one, two = (Runner(t, "numpy").run(STEPS, inputs) for t in (tick, lifted))
     assert one.steps == two.steps
     for name, values in one.channels.items():
         np.testing.assert_allclose(two.channels[name], values, rtol=1e-9, atol=1e-12)
-    other = [x * 1.5 for x in numbers]
-    again = []
-    assert rehearsals._form(rehearsals._lifted(tick, np.array(other), set())[0], again) == key
-    assert again == other
+    again, others = form_of(with_numbers(tick, 1.5 * numbers)[0])
+    assert again == key
+    assert others.tolist() == (1.5 * numbers).tolist()

@@ -238,7 +238,7 @@ def _side_by_side(transfers: Sequence[Transfer | ForceOutput]) -> System:
 def _check_zero_dynamics(transfers: Sequence[Transfer | ForceOutput]) -> None:
     """Refuse a transfer system whose inverse would be unstable (Gawthrop 2005, assumption 4)."""
     for t in transfers:
-        if None in t.system.parameters_by_var.values():
+        if any(value is None for value in t.system.parameters.values()):
             continue  # symbols without values: nothing to check yet
         space = t.system.linearise()
         zeros = space.zeros(space.outputs[0], t.command.name)

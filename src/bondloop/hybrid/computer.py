@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from bondloop.control import Measured
 from bondloop.engine.analysis.simulation import starting_states
 from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Var, as_expr, substitute
-from bondloop.engine.passes import Applied, Context
+from bondloop.engine.passes import Applied, Context, placed
 from bondloop.errors import InputError
 from bondloop.rehearsal import adjustable_limits
-from bondloop.rigs import MEASURED, indexed
+from bondloop.rigs import MEASURED, SEED, indexed
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK, Watched, either
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ class Computer:
         return steps, held
 
     def _context(self, name: str) -> Context:
-        return Context(name, self.count, self.test.period, self.test.rig.seed)
+        seed = placed(SEED, self.test.rig.seed)
+        return Context(name, self.count, self.test.period, seed)
 
     def _take(self, applied: Applied) -> list[Step]:
         self.states.update(applied.states)

@@ -26,6 +26,7 @@ from bondloop.engine.ir import (
     identifier,
     reads,
 )
+from bondloop.engine.passes import placed
 from bondloop.errors import InputError, UnknownNameError
 from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_energy, inserted, recoverable
 from bondloop.hybrid.ground import GroundInTick
@@ -97,7 +98,8 @@ class PseudoDynamicTick:
     def _started(self) -> NDArray[np.float64]:
         """Return accelerations in balance with loads and specimen at t = 0; zero where there is no mass."""
         M = self.matrices[0]
-        now = (self.test.scale * signal(0.0) * p for signal, p in self.test.excitation.values())
+        begin = ((signal(0.0), p) for signal, p in self.test.excitation.values())
+        now = (self.test.scale * start * p for start, p in begin if start)
         load = sum(now, np.zeros(len(M)))
         load[self.at] += self.first_force
         return np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
@@ -118,7 +120,7 @@ class PseudoDynamicTick:
         own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
         self.states.update(made.initial(own))
         for v, value in made.parameters.items():
-            self.all_parameters[v] = test.overrides.get(v.name, value)
+            self.all_parameters[v] = placed(v.name, test.overrides.get(v.name, value))
         self.command = [made.command[i] for i in self.at]
         self.error = [made.error[i] for i in self.at] if made.error else []
         return made.steps

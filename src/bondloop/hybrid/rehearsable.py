@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bondloop.display import notebook, table, telling
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
+from bondloop.engine.passes import placed
 from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal import SCALE, STRUCTURES, refuse_beyond_memory, steps_of
 from bondloop.signals import now_and_next
@@ -396,7 +397,7 @@ class Checkable(Rehearsable):
     @property
     def scale(self) -> float:
         """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
-        return self.overrides.get(SCALE, 1.0)
+        return placed(SCALE, self.overrides.get(SCALE, 1.0))
 
     @property
     @abstractmethod

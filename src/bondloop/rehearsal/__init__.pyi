@@ -1,5 +1,4 @@
 from bondloop.rehearsal.prepared import PreparedTest as PreparedTest
-from bondloop.rehearsal.prepared import differ_in_parameters_only as differ_in_parameters_only
 from bondloop.rehearsal.prepared import origin as origin
 from bondloop.rehearsal.prepared import rerun as rerun
 from bondloop.rehearsal.prepared import shown as shown

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -139,25 +138,6 @@ class PreparedTest:
             {v.name: x for v, x in checked.items() if v in of} for of in (tick.states, tick.parameters)
         )
         return states, parameters
-
-
-def differ_in_parameters_only(tick: Tick, other: Tick, names: Iterable[str]) -> bool:
-    """Whether two ticks are the same but for the values of some parameters.
-
-    Parameters
-    ----------
-    tick, other
-        The ticks.
-    names
-        Of the parameters that may differ.
-    """
-    free = set(names)
-    parameters, others = (
-        {v.name: x for v, x in of.parameters.items() if v.name not in free} for of in (tick, other)
-    )
-    without_values = (replace(t, parameters=dict.fromkeys(t.parameters, 0.0)) for t in (tick, other))
-    one, two = (json.dumps(dump_tick(t), sort_keys=True) for t in without_values)
-    return parameters == others and one == two
 
 
 def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:

@@ -32,7 +32,7 @@ from bondloop.engine.ir import (
     substitute,
     variables,
 )
-from bondloop.engine.passes import Context, connect, prefixed
+from bondloop.engine.passes import Context, connect, placed, prefixed
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.rigs.imperfections import Imperfection, checked, expect_unit, in_turn
@@ -547,7 +547,7 @@ class RigBlock:
             for k in range(len(chain))
         ]
         if any(part.streams for part in chain):
-            self.parameters[self.seed] = float(self.emulated.seed)
+            self.parameters[self.seed] = placed(SEED, float(self.emulated.seed))
         applied = in_turn(chain, value, contexts)
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)

@@ -101,7 +101,7 @@ class Campaign:
     def _parts(self) -> tuple[list[Part], list[str]]:
         """Return all tests, by what they have in common, and what a reader should know of them."""
         if self.drawn.rebuilt:
-            return rebuilt_parts(self.rehearsals, self.values, self.names, self.drawn, self.policy)
+            return rebuilt_parts(self.rehearsals, self.values, self.drawn, self.policy)
         return [Part(self.rehearsals.job, np.arange(len(self.values)), self.values)], []
 
     def _columns(self, result: BatchResult) -> dict[str, NDArray[Any]]:

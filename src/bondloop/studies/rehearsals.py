@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from bondloop.engine.codegen import Batch, BatchResult
-from bondloop.engine.ir import (
-    Assign,
-    Channel,
-    Const,
-    Delay,
-    Expr,
-    Factored,
-    Loop,
-    Op,
-    Product,
-    Repeat,
-    Step,
-    Tick,
-    Update,
-    Var,
-    dump_tick,
-)
+from bondloop.engine.ir import Tick, Var
+from bondloop.engine.passes import ValueRead, form_of, with_numbers
 from bondloop.errors import BondloopError, InputError
 from bondloop.safety import CAUSE, WHEN
 from bondloop.studies.policy import Policy
@@ -43,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.engine.codegen import Ends
-    from bondloop.engine.ir import Tick
     from bondloop.signals import Signal
     from bondloop.studies.uncertainty import Uncertainty
 
@@ -338,215 +319,62 @@ class Rehearsals:
         return by
 
 
-EXPRESSIONS = (
-    "expr", "pairs", "source", "body", "definitions", "tangents", "jacobian", "value",
-)  # fmt: skip
-"""Fields of statements and channels that hold expressions, or assignments."""
-
-
-@dataclass
-class _Form:
-    """What ticks of one form are: the first of them, and the numbers of all."""
-
-    tick: Tick
-    tests: list[int]
-    numbers: list[NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Family:
-    """Tests of one form.
-
-    Attributes
-    ----------
-    tick
-        That all of them execute.
-    varied
-        Names of its parameters and states that differ.
-    tests
-        Which tests they are.
-    table
-        What differs, (tests, names).
-    """
-
-    tick: Tick
-    varied: tuple[str, ...]
-    tests: NDArray[np.int64]
-    table: NDArray[np.float64]
-
-
 def families(
     build: Callable[[int], Tick],
-    tests: int,
     rows: Sequence[Hashable],
     most_numbers: int = Policy.form_numbers,
-) -> list[Family]:
-    """Build tests and return them by their form.
+) -> list[tuple[Tick, tuple[str, ...], NDArray[np.int64], NDArray[np.float64]]]:
+    """Build tests and return those of one form together.
+
+    Each form is a tick that all of its tests execute, the names of its parameters and states that differ,
+    the numbers of the tests, and what differs, (tests, names).
 
     Parameters
     ----------
     build
         Returns the tick of a test, by its number.
-    tests
-        How many.
     rows
-        What a test is built with: those of equal rows are built once.
+        What each test is built with: those of equal rows are built once.
     most_numbers
         That may differ between tests of one form; beyond, each test is a form of its own.
 
     Examples
     --------
+    >>> from bondloop.engine.ir import Const, Op, Update
     >>> def build(i):
     ...     x, decay = Var("x"), Const(1 - i / 10)
     ...     steps = (Update(((x, Op("mul", (decay, x))),)),)
     ...     return Tick("decay", 0.1, Var("t"), Var("k"), (), {x: 1.0 + i}, {}, steps, ())
-    >>> [family] = families(build, 3, [0, 1, 1])
-    >>> family.varied, family.table.tolist()
+    >>> [(_, varied, _, table)] = families(build, [0, 1, 1])
+    >>> varied, table.tolist()
     (('x', 'rebuilt.0'), [[1.0, 1.0], [2.0, 0.9], [2.0, 0.9]])
     """
-    forms: dict[str, _Form] = {}
-    seen: dict[Hashable, tuple[str, int]] = {}
-    for i in range(tests):
-        if rows[i] in seen:
-            key, place = seen[rows[i]]
-            forms[key].tests.append(i)
-            forms[key].numbers.append(forms[key].numbers[place])
-            continue
-        tick = build(i)
-        numbers: list[float] = []
-        key = _form(tick, numbers)
-        form = forms.setdefault(key, _Form(tick, [], []))
-        seen[rows[i]] = key, len(form.numbers)
-        form.tests.append(i)
-        form.numbers.append(np.array(numbers))
-    return [family for form in forms.values() for family in _families(form, most_numbers)]
-
-
-def _form(tick: Tick, numbers: list[float]) -> str:
-    """Return what a tick is without its numbers, which are appended in their order."""
-    numbers += [*map(float, tick.states.values()), *map(float, tick.parameters.values())]
-
-    def take(value: float) -> Expr:
-        numbers.append(value)
-        return Const(0.0)
-
-    plain = replace(
-        tick,
-        steps=_steps(tick.steps, take),
-        channels=_changed(tick.channels, take),
-        states=dict.fromkeys(tick.states, 0.0),
-        parameters=dict.fromkeys(tick.parameters, 0.0),
-    )
-    return hashlib.sha256(json.dumps(dump_tick(plain), sort_keys=True).encode()).hexdigest()
-
-
-def _steps(steps: Sequence[Step], number: Callable[[float], Expr]) -> tuple[Step, ...]:
-    """Return statements whose numbers are changed, one after the other: constants, entries of matrices."""
-    changed: list[Step] = []
-    for step in steps:
-        if isinstance(step, Repeat):
-            body = _steps(step.body, number)
-            changed.append(replace(step, body=body, until=_changed(step.until, number)))
-        elif isinstance(step, Product):
-            changed += _product(step, number)
-        else:
-            changed.append(_changed(step, number))
-    return tuple(changed)
-
-
-def _changed(node: Any, number: Callable[[float], Expr]) -> Any:
-    """Return a statement, a channel or an expression with other constants."""
-    if isinstance(node, Const):
-        return number(node.value)
-    if isinstance(node, Op) and node.name == "pow":  # how a power is computed depends on its exponent
-        base, exponent = node.args
-        fixed = exponent if isinstance(exponent, Const) else _changed(exponent, number)
-        return node.with_args((_changed(base, number), fixed))
-    if isinstance(node, Op):
-        return node.with_args(tuple(_changed(a, number) for a in node.args))
-    if isinstance(node, tuple):
-        return tuple(_changed(n, number) for n in node)
-    if isinstance(node, (Assign, Loop, Update, Delay, Channel)):
-        own = {f.name: getattr(node, f.name) for f in dataclasses.fields(node) if f.name in EXPRESSIONS}
-        return replace(node, **{name: _changed(value, number) for name, value in own.items()})
-    return node
-
-
-def _product(step: Product, number: Callable[[float], Expr]) -> list[Step]:
-    """Return a product with other numbers; written out, column by column, where they are not all numbers.
-
-    Zeros that no test has otherwise are left out, as from any small or sparse product.
-    """
-    matrix = step.matrix
-    if isinstance(
-        matrix, Factored
-    ):  # its numbers are worked into factors: those of other tests are another form
-        return [replace(step, sources=_changed(step.sources, number))]
-    dense = np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
-    entries = [[number(x) for x in row] for row in dense.tolist()]
-    sources: tuple[Expr, ...] = _changed(step.sources, number)
-    if all(isinstance(e, Const) for row in entries for e in row):
-        values = [[e.value for e in row if isinstance(e, Const)] for row in entries]
-        return [replace(step, matrix=np.array(values).reshape(dense.shape), sources=sources)]
-    copies = [Var(f"{step.targets[0].name}.of[{j}]") for j in range(len(sources))]
-    lines: list[Step] = [Assign(copy, source) for copy, source in zip(copies, sources, strict=True)]
-    for target, row in zip(step.targets, entries, strict=True):
-        terms = [
-            Op("mul", (e, x))
-            for e, x in zip(row, copies, strict=True)
-            if not (isinstance(e, Const) and e.value == 0)
-        ]
-        whole: Expr = Op("add", tuple(terms)) if len(terms) > 1 else [*terms, Const(0.0)][0]
-        lines.append(Assign(target, whole))
-    return lines
-
-
-def _families(form: _Form, most_numbers: int) -> list[Family]:
-    """Return the tests of a form as one tick; as several where too many numbers differ."""
-    numbers, tests = np.array(form.numbers), np.array(form.tests)
-    differs = np.flatnonzero((numbers != numbers[0]).any(axis=0))
-    if len(differs) <= most_numbers:
-        tick, varied = _lifted(form.tick, numbers[0], set(differs.tolist()))
-        return [Family(tick, varied, tests, np.ascontiguousarray(numbers[:, differs]))]
-    alike: dict[bytes, list[int]] = {}
-    for i, row in enumerate(numbers):
-        alike.setdefault(row.tobytes(), []).append(i)
-    return [
-        Family(_lifted(form.tick, numbers[same[0]], set())[0], (), tests[same], np.zeros((len(same), 0)))
-        for same in alike.values()
-    ]
-
-
-def _lifted(tick: Tick, numbers: NDArray[np.float64], differs: set[int]) -> tuple[Tick, tuple[str, ...]]:
-    """Return a tick in which the numbers that differ are parameters; and the names of all that differs."""
-    known = [v.name for v in (*tick.states, *tick.parameters)]
-    places = iter(range(len(known), len(numbers)))
-    new: dict[Var, float] = {}
-
-    def at(_: float) -> Expr:
-        place = next(places)
-        value = float(numbers[place])
-        if place not in differs:
-            return Const(value)
-        v = Var(f"rebuilt.{len(new)}")
-        new[v] = value
-        return v
-
-    steps, channels = _steps(tick.steps, at), _changed(tick.channels, at)
-    count = len(tick.states)
-    states = dict(zip(tick.states, numbers[:count].tolist(), strict=True))
-    parameters = dict(zip(tick.parameters, numbers[count : len(known)].tolist(), strict=True)) | new
-    names = [name for i, name in enumerate(known) if i in differs] + [v.name for v in new]
-    whole = replace(tick, steps=steps, channels=channels, states=states, parameters=parameters)
-    return whole, tuple(names)
+    ticks: dict[str, Tick] = {}
+    members: dict[str, list[int]] = {}
+    built: dict[Hashable, tuple[str, NDArray[np.float64]]] = {}
+    for i, row in enumerate(rows):
+        if row not in built:
+            tick = build(i)
+            built[row] = form_of(tick)
+            ticks.setdefault(built[row][0], tick)
+        members.setdefault(built[row][0], []).append(i)
+    found = []
+    for form, tests in members.items():
+        numbers = np.array([built[rows[i]][1] for i in tests])
+        differs = np.flatnonzero((numbers != numbers[0]).any(axis=0))
+        alike = np.zeros(len(tests), dtype=int)
+        if len(differs) > most_numbers:
+            alike = np.unique(numbers, axis=0, return_inverse=True)[1].ravel()
+            differs = differs[:0]
+        for one in range(alike.max() + 1):
+            own = alike == one
+            tick, varied = with_numbers(ticks[form], numbers[own][0], set(differs.tolist()))
+            found.append((tick, varied, np.array(tests)[own], numbers[own][:, differs]))
+    return found
 
 
 def rebuilt_parts(
-    rehearsals: Rehearsals,
-    values: NDArray[np.float64],
-    names: Sequence[str],
-    drawn: Uncertainty,
-    policy: Policy,
+    rehearsals: Rehearsals, values: NDArray[np.float64], drawn: Uncertainty, policy: Policy
 ) -> tuple[list[Part], list[str]]:
     """Return tests that are built anew, by their form, and a note that says so.
 
@@ -554,39 +382,41 @@ def rebuilt_parts(
     ----------
     rehearsals
         Of the test as it is.
-    values, names
+    values
         Of what is varied, (tests, names).
     drawn
-        Knows with which of them tests are built, and how; the others are data.
+        Knows with which of them tests are built, and how; the others are data, as long as no test reads them.
     policy
         How many numbers a form may have.
     """
-    rebuilt = drawn.rebuilt
-    columns = [names.index(name) for name in rebuilt]
-    rows = [tuple(row) for row in values[:, columns].tolist()]
+    names = list(drawn.owners)
 
     def build(i: int) -> Tick:
-        chosen = dict(zip(rebuilt, rows[i], strict=True))
+        chosen = dict(zip(drawn.rebuilt, rows[i], strict=True))
         try:
-            tick: Tick = drawn.build(chosen).tick
+            return drawn.tick_with(chosen)
         except BondloopError as error:
             at = ", ".join(f"{name} = {value:.6g}" for name, value in chosen.items())
             raise type(error)(f"at {at}: {error}") from error
-        return tick
 
+    groups = None
+    while groups is None:
+        rows = [tuple(row) for row in values[:, [names.index(name) for name in drawn.rebuilt]].tolist()]
+        try:
+            groups = families(build, rows, policy.form_numbers)
+        except ValueRead as read:  # at these values, though not at those of the test as it is
+            drawn.rebuilt += read.names
+    data = [name for name in names if name not in drawn.rebuilt]
     parts = []
-    groups = families(build, len(rows), rows, policy.form_numbers)
-    data = [name for name in names if name not in rebuilt]
-    places = [names.index(name) for name in data]
-    for family in groups:
-        keep = [i for i, name in enumerate(family.varied) if name not in data]
-        varied = (*(family.varied[i] for i in keep), *data)
-        table = np.hstack([family.table[:, keep], values[family.tests][:, places]])
-        own = replace(rehearsals.job, tick=rehearsals.measuring(family.tick).tick, varied=varied)
-        parts.append(Part(own, family.tests, table))
+    for tick, differing, tests, numbers in groups:
+        keep = [i for i, name in enumerate(differing) if name not in data]
+        varied = (*(differing[i] for i in keep), *data)
+        table = np.hstack([numbers[:, keep], values[tests][:, [names.index(name) for name in data]]])
+        own = replace(rehearsals.job, tick=rehearsals.measuring(tick).tick, varied=varied)
+        parts.append(Part(own, tests, table))
     several = len(groups) > 1
     words = (
-        f"{', '.join(rebuilt)}: not data of the tick, so that {len(set(rows)):,} tests were built anew "
+        f"{', '.join(drawn.rebuilt)}: not data of the tick, so that {len(set(rows)):,} tests were built anew "
         f"({len(groups):,} form{'s' * several}, {'each ' * several}compiled once)"
     )
     return parts, [words]

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +14,10 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.engine.data import checked_value, number
+from bondloop.engine.passes import built_unread, values_read
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.models import BondGraphFit
 from bondloop.identify.process import ProcessFit, Ranking, Structure, structure
-from bondloop.rehearsal import differ_in_parameters_only
 from bondloop.rigs import SEED
 from bondloop.studies.distributions import Correlated, Distribution, between_commas, distribution
 from bondloop.transfer import Process
@@ -68,6 +69,8 @@ class Uncertainty:
     ) -> None:
         self._test, self._make, self._rebuild = test, make, rebuild
         self.rebuilt: list[str] = []
+        self._settable: dict[str, float] = {}
+        self._special: set[str] = set()
         self.tick: Tick = test.tick
         self._by_name = {v.name: v for v in self.tick.parameters}
         self._states = [v.name for v in self.tick.states]
@@ -81,10 +84,10 @@ class Uncertainty:
                 self._expect(name)
                 self.owners[name] = part
             self.parts[path] = part
-            self._expect_values(path, part)
         if not self.parts:
             raise InputError("nothing is varied; give at least one distribution")
         self.size = sum(_size(part) for part in self.parts.values())
+        self._refuse_or_rebuild()
 
     def _read(self, path: str, what: object) -> Distribution | Correlated:
         if isinstance(what, str):
@@ -109,42 +112,56 @@ class Uncertainty:
                 "to make= the test"
             )
 
-    def build(self, values: Mapping[str, float]) -> Tested:
-        """Return the test with other values, by name: of its options, then of its parameters."""
-        return built(self._test, self._make, values)
+    def tick_with(self, values: Mapping[str, float]) -> Tick:
+        """Return the tick of the test that is built with other values, by name; raise `ValueRead` otherwise.
 
-    def _expect_values(self, path: str, part: Distribution | Correlated) -> None:
-        """Refuse a parameter that is worked into the tick when the test is built: a matrix, a first state.
+        Values of what is data are not read by what builds it: its form is the same whatever they are.
 
-        The test is built with other values: nothing but these may differ.
+        Parameters
+        ----------
+        values
+            Of what is not data of the tick: options of the test, and parameters.
         """
-        if path == SEED and not (isinstance(part, Distribution) and part.kind == "whole"):
-            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {part}")
-        names = [name for name in _names(path, part) if name in self._by_name or name not in self._states]
-        if path == SEED or not names:
-            return
-        drawn = dict(zip(_names(path, part), _at(part, np.full((_size(part), 1), 0.25))[:, 0], strict=True))
-        other = {name: float(drawn[name]) for name in names}
-        if not self._by_name.keys() >= set(names):  # options of the test: what makes it says what is wrong
-            self.build(other)
-            self.rebuilt += names
-            return
+        data = {name: x for name, x in self._settable.items() if name not in self.rebuilt}
+
+        def build() -> Tick:
+            return built(self._test, self._make, {**values, **data}).tick
+
+        return built_unread(build, data, self._special)
+
+    def _refuse_or_rebuild(self) -> None:
+        """See what is no data of the tick, since the test is built from it: a matrix, a mode, a first state.
+
+        Of what the tick alone has, such as a switch's set point, nothing is built.
+        """
+        seeds = self.owners.get(SEED)
+        if seeds is not None and not (isinstance(seeds, Distribution) and seeds.kind == "whole"):
+            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {seeds}")
+        self.rebuilt = [n for n in self.owners if n not in self._by_name and n not in self._states]
+        middle = dict(zip(self.owners, self._values(np.full((self.size, 1), 0.25))[0].tolist(), strict=True))
+        options = {name: middle[name] for name in self.rebuilt}
+        if options:  # what makes the test says what is wrong with them
+            built(self._test, self._make, options)
         if not hasattr(self._test, "with_values"):
             return
-        try:
-            changed = self.build(other).tick
-        except InputError:
-            # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
-            return
-        if not differ_in_parameters_only(self.tick, changed, names):
-            if self._rebuild:
-                self.rebuilt += names
-                return
-            what = path if path in names else f"{path} ({', '.join(names)})"
+        self._special = {name for name, part in self.owners.items() if _may_be_special(part)}
+        own = {v.name: x for v, x in self.tick.parameters.items() if v.name in self.owners}
+        for name, value in own.items():
+            with suppress(InputError):
+                self._test.with_values({name: value})
+                self._settable[name] = value
+
+        def build() -> Tick:
+            return self._test.with_values(self._settable).tick
+
+        read = values_read(build, self.tick, self._settable.keys(), self._special)
+        if read and not self._rebuild:
             raise InputError(
-                f"{what} is worked into matrices or first states when the test is built, so that it cannot "
-                "be drawn here: vary it with `sample`, or take an integrator that keeps it, RK4"
+                f"{', '.join(sorted(read))}: matrices, modes or first states are worked out from the value "
+                "when the test is built, so that it cannot be drawn here: vary it with `sample`, or take an "
+                "integrator that keeps it, RK4"
             )
+        self.rebuilt += [name for name in self.owners if name in read]
 
     @property
     def words(self) -> dict[str, str]:
@@ -159,13 +176,16 @@ class Uncertainty:
         shares
             From 0 to 1, (size, tests).
         """
+        values = self._values(shares)
+        self._check(values)
+        return values
+
+    def _values(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         rows, at = [], 0
         for part in self.parts.values():
             rows.append(_at(part, shares[at : at + _size(part)]))
             at += _size(part)
-        values = np.ascontiguousarray(np.concatenate(rows).T)
-        self._check(values)
-        return values
+        return np.ascontiguousarray(np.concatenate(rows).T)
 
     def dimensions(self) -> dict[str, slice]:
         """Return which shares are whose, by the path that was given."""
@@ -210,6 +230,13 @@ def built(
     base = make(options) if options and make is not None else test
     own = {name: x for name, x in values.items() if name in known}
     return base.with_values(own) if own else base
+
+
+def _may_be_special(part: Distribution | Correlated) -> bool:
+    """Whether zeros or whole numbers are drawn, which may cancel where others do not."""
+    if isinstance(part, Correlated):
+        return any(map(_may_be_special, part.distributions.values()))
+    return part.kind == "whole" or 0 in (part.first, part.second, part.low, part.high)
 
 
 def _names(path: str, part: Distribution | Correlated) -> tuple[str, ...]:

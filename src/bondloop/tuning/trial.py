@@ -13,9 +13,9 @@ from bondloop.check import Check, Place, RunningLoop, check, coupled
 from bondloop.control import Compensator, Direct, Measured
 from bondloop.display import brief
 from bondloop.engine.analysis.spectrum import one_step, within
-from bondloop.engine.codegen import same_form
+from bondloop.engine.codegen import Runner
 from bondloop.engine.ir import Channel, Tick, Var, every
-from bondloop.engine.passes import Context
+from bondloop.engine.passes import Context, without_numbers
 from bondloop.errors import BondloopError
 from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
 from bondloop.rigs import indexed
@@ -163,8 +163,10 @@ class Bench:
                 return replace(trial, note=f"unstable at {step.frequency:.3g} Hz")
             trial = replace(trial, margin=Place(loop, step).model_error.value)
             steps = steps_of(self.seconds, test.period)
-            form = same_form(test.tick, self._fixed[candidate.carried])
-            result = Rehearsal(test, steps, form.runner(quick=True)).run(steps)
+            tick, *numbers = without_numbers(test.tick, self._fixed[candidate.carried])
+            runner = Runner(tick, quick=True)  # only the first of a form is compiled
+            runner.reset(*numbers)
+            result = Rehearsal(test, steps, runner).run(steps)
         except BondloopError as error:
             return replace(trial, note=str(error))
         if not result.finished:

@@ -14,7 +14,6 @@ from bondloop.engine.codegen.runner import BACKENDS as BACKENDS
 from bondloop.engine.codegen.runner import Result as Result
 from bondloop.engine.codegen.runner import Runner as Runner
 from bondloop.engine.codegen.runner import Snapshot as Snapshot
-from bondloop.engine.codegen.runner import same_form as same_form
 from bondloop.engine.codegen.toolchain import LARGE_FLAGS as LARGE_FLAGS
 from bondloop.engine.codegen.toolchain import PROGRAM_FLAGS as PROGRAM_FLAGS
 from bondloop.engine.codegen.toolchain import Compiler as Compiler

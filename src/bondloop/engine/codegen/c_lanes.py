@@ -186,7 +186,12 @@ class LaneBody(CBody):
         """Execute a statement for one lane after the other, by the lines of one test in a function."""
         plan, inside = self.plan, list(every([step]))
         written = {v: 0 for s in inside for v in s.writes}
-        read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
+        read: dict[Var, int] = {}
+        known: set[Var] = set()
+        for s in inside:  # what a search begins with is read before it is written there
+            found = written if s.inner else s.writes if isinstance(s, Loop) else ()
+            read |= {v: 0 for v in s.reads if v in plan.states or (v not in known and v not in found)}
+            known.update(s.writes)
         given = [v for v in read if v not in plan.states]
         seen = self._read_after(step)
         results = [v for v in written if v not in plan.states and v in seen]
@@ -232,8 +237,10 @@ class LaneBody(CBody):
         names, alone = self.plan.names, self.alone
         function = f"NAME_alone_{len(self.functions) + 1}"
         alone._places |= {v: names(v) for v in self.plan.parameters}
-        lines = [f"const double {names(v)} = given[{i}];" for i, v in enumerate(given)]
-        lines += [f"double {names(v)} = 0.0;" for v in local]
+        lines = [
+            f"{'' if v in local else 'const '}double {names(v)} = given[{i}];" for i, v in enumerate(given)
+        ]
+        lines += [f"double {names(v)} = 0.0;" for v in local if v not in given]
         lines += [f"s->{name} = given[{len(given) + i}];" for i, name in enumerate(own)]
         lines += alone._step(step)
         lines += [f"result[{i}] = {names(v)};" for i, v in enumerate(results)]

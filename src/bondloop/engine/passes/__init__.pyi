@@ -50,6 +50,13 @@ from bondloop.engine.passes.sympy_bridge import from_sympy as from_sympy
 from bondloop.engine.passes.sympy_bridge import readable as readable
 from bondloop.engine.passes.sympy_bridge import shown as shown
 from bondloop.engine.passes.sympy_bridge import to_sympy as to_sympy
+from bondloop.engine.passes.tick_numbers import ValueRead as ValueRead
+from bondloop.engine.passes.tick_numbers import built_unread as built_unread
+from bondloop.engine.passes.tick_numbers import form_of as form_of
+from bondloop.engine.passes.tick_numbers import placed as placed
+from bondloop.engine.passes.tick_numbers import values_read as values_read
+from bondloop.engine.passes.tick_numbers import with_numbers as with_numbers
+from bondloop.engine.passes.tick_numbers import without_numbers as without_numbers
 from bondloop.engine.passes.time_derivative import add_rates as add_rates
 from bondloop.engine.passes.time_derivative import rate_name as rate_name
 from bondloop.engine.passes.time_derivative import sensitivity_system as sensitivity_system

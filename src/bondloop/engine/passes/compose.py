@@ -22,6 +22,7 @@ from bondloop.engine.ir import (
     SystemPart,
     Var,
 )
+from bondloop.engine.passes.tick_numbers import placed
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
@@ -233,7 +234,8 @@ def with_values(system: S, values: Mapping[str, float]) -> S:
     """
     if not values:
         return system
-    changed = checked_values(system.parameters_by_var, values, system.name)
+    checked = checked_values(system.parameters_by_var, values, system.name)
+    changed = {v: placed(v.name, value) for v, value in checked.items()}
     return system.replaced(parameters={**system.parameters_by_var, **changed})
 
 

@@ -25,6 +25,7 @@ from bondloop.engine.ir import (
     schedule,
     variables,
 )
+from bondloop.engine.passes.tick_numbers import generic
 from bondloop.errors import SolveError
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class GenericPoint:
         self._rng = random.Random(seed)  # noqa: S311 - no secret
         self.values: dict[Var, float] = {}
         for v, given in constants.items():
-            value = self._rng.uniform(0.5, 2.0) if given is None else given
+            known = generic(given)
+            value = self._rng.uniform(0.5, 2.0) if known is None else known
             if other_constants:
                 value = value * self._rng.uniform(0.9, 1.1) if value else self._rng.uniform(0.1, 0.2)
             self.values[v] = value
