@@ -21,7 +21,7 @@ from bondloop.control.families import FAMILIES
 from bondloop.papers import dubois_damper, silva_benchmark
 from bondloop.transfer import Process, first_order
 from bondloop.tuning.setting_search import Search
-from bondloop.tuning.task import carried_on, task_of, with_something_to_do
+from bondloop.tuning.task import carried_on, task_of, with_excitation
 from bondloop.tuning.trial import Bench
 
 DELAYED = first_order(1.0, "5 ms", delay="9 ms")
@@ -69,7 +69,7 @@ def brute_force(
     """Return the least error that passes, its settings, how many were tried, of how many, and seconds."""
     make, process, seconds = CASES[name]
     began = time.perf_counter()
-    test = with_something_to_do(make())
+    test = with_excitation(make())
     bench = Bench(test, seconds)
     task = task_of(test, process(), bench.velocity)
     bench = bench.with_choice(carried_on(test, task.frequency))

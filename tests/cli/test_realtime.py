@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from bondloop import files
-from bondloop.cli.realtime import _tell_left_out
+from bondloop.cli.realtime import _report_left_out
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.rehearsal import Run
@@ -156,9 +156,9 @@ def test_a_key_that_others_can_read_is_refused(bondloop, tmp_path):
 def test_what_is_not_recorded_is_told(capsys):
     test = gawthrop_two_actuators.test()
     inside = next(s for s in test.rig_system.system.states if s.startswith("rig.specimen."))
-    _tell_left_out(test.replaced(record=[inside]))
+    _report_left_out(test.replaced(record=[inside]))
     assert f"a loop does not know the inside of its rig: {inside}" in capsys.readouterr().err
-    _tell_left_out(test)
+    _report_left_out(test)
     assert capsys.readouterr().err == ""
 
 

@@ -95,10 +95,10 @@ def test_news_add_up_to_what_would_be_sent_at_once(sizes, pixels, start):
     for size in sizes:
         history.add(np.arange(start + at, start + at + size), values[at : at + size])
         at += size
-        block, sent = steady.news(history, sent)
+        block, sent = steady.new_block(history, sent)
         blocks.append(block)
     times, columns = whole(blocks)
-    once, _ = late.news(history)
+    once, _ = late.new_block(history)
     if once is None:
         assert columns is None
         return
@@ -141,9 +141,9 @@ def test_a_new_run_begins_anew():
     history = History(1, 100, 0.5)
     curves = Curves(0, STRIP, (0,), 10.0, 20)
     history.add(np.arange(40), np.zeros((40, 1)))
-    _, sent = curves.news(history)
+    _, sent = curves.new_block(history)
     history.origin = 30
     history.add(np.arange(40, 44), np.ones((4, 1)))
-    block, _ = curves.news(history, sent)
+    block, _ = curves.new_block(history, sent)
     assert block.restart
     assert block.first == (24 - 30) * 0.5

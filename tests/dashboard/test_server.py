@@ -26,7 +26,7 @@ pytestmark = pytest.mark.realtime
 
 
 @pytest.fixture(scope="module")
-def lonely(tmp_path_factory):
+def loopless(tmp_path_factory):
     """A server without a loop."""
     with Near(segment="bondloop-no-such-loop", runs=tmp_path_factory.mktemp("runs")) as served:
         yield served
@@ -60,15 +60,15 @@ def closing(talk):
         return closed.rcvd.code
 
 
-def test_the_page_is_served_with_a_strict_policy(lonely, web):
-    answer = web.get(lonely.url)
+def test_the_page_is_served_with_a_strict_policy(loopless, web):
+    answer = web.get(loopless.url)
     assert answer.status_code == 200
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert answer.headers["x-frame-options"] == "DENY"
     for name in re.findall(r'(?:src|href)="([\w./-]+)"', answer.text):
-        assert web.get(f"{lonely.url}/{name}").status_code == 200, name
+        assert web.get(f"{loopless.url}/{name}").status_code == 200, name
 
 
 def test_the_page_asks_nobody_else():
@@ -89,8 +89,8 @@ HIDDEN = (
 )
 
 
-def test_nothing_else_is_served(lonely, web):
-    assert {path: web.get(lonely.url + path).status_code for path in HIDDEN} == dict.fromkeys(HIDDEN, 404)
+def test_nothing_else_is_served(loopless, web):
+    assert {path: web.get(loopless.url + path).status_code for path in HIDDEN} == dict.fromkeys(HIDDEN, 404)
 
 
 def test_strangers_are_refused_and_the_loop_does_not_notice(server, loop, web):
@@ -107,12 +107,12 @@ def test_strangers_are_refused_and_the_loop_does_not_notice(server, loop, web):
     undisturbed(loop)
 
 
-def test_a_link_on_another_page_leads_to_the_page_and_no_further(lonely, web):
+def test_a_link_on_another_page_leads_to_the_page_and_no_further(loopless, web):
     visit = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
-    assert web.get(lonely.url, headers=visit).status_code == 200
-    assert web.get(f"{lonely.url}/api/runs", headers=visit).status_code == 403
-    assert web.get(lonely.url, headers={**visit, "Host": "rebound.example"}).status_code == 403
-    assert web.get(lonely.url, headers={**visit, "Sec-Fetch-Dest": "iframe"}).status_code == 403
+    assert web.get(loopless.url, headers=visit).status_code == 200
+    assert web.get(f"{loopless.url}/api/runs", headers=visit).status_code == 403
+    assert web.get(loopless.url, headers={**visit, "Host": "rebound.example"}).status_code == 403
+    assert web.get(loopless.url, headers={**visit, "Sec-Fetch-Dest": "iframe"}).status_code == 403
 
 
 def test_beyond_this_machine_the_token_is_demanded(loop, tmp_path, web):
@@ -183,9 +183,9 @@ JSON = st.recursive(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
 @given(st.lists(JSON.map(json.dumps) | st.text(max_size=40), min_size=1, max_size=8))
-def test_any_message_is_answered_or_refused(lonely, messages):
+def test_any_message_is_answered_or_refused(loopless, messages):
     """Whatever is said, the server is there afterwards, for this browser and for others."""
-    with talking(lonely) as talk:
+    with talking(loopless) as talk:
         for text in messages:
             talk.socket.send(text)
         answer = talk.ask("take")
@@ -208,8 +208,8 @@ def test_any_message_is_answered_or_refused(lonely, messages):
         [{"plot": 0, "channels": [0], "window": 1, "pixels": 10}] * 100,
     ],
 )
-def test_plots_beyond_bounds_are_refused(lonely, plots):
-    with talking(lonely) as talk:
+def test_plots_beyond_bounds_are_refused(loopless, plots):
+    with talking(loopless) as talk:
         talk.say(plots=plots, id=7)
         assert "error" in talk.until(lambda m: isinstance(m, dict) and m.get("type") == "answer")
 

@@ -7,7 +7,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.check.checking import check
-from bondloop.display import at_work, progress, silent, telling
+from bondloop.display import at_work, progress, silent, with_progress
 from bondloop.papers.silva_comparison import compare
 
 
@@ -53,11 +53,11 @@ def until(true):
 
 
 def test_what_is_called_in_turn_shows_nothing_of_its_own(screen):
-    @telling("inner")
+    @with_progress("inner")
     def inner(*, progress=None):
         return progress
 
-    @telling("outer")
+    @with_progress("outer")
     def outer(*, progress=None):
         assert screen.seen.wait(60)
         return progress, inner()
@@ -69,7 +69,7 @@ def test_what_is_called_in_turn_shows_nothing_of_its_own(screen):
 
 
 def test_who_tells_it_himself_sees_nothing_else(screen):
-    @telling("adding")
+    @with_progress("adding")
     def add(*, progress=None):
         progress(1, 1)
 

@@ -180,9 +180,9 @@ def row(tick, test, k):
     """Return the inputs of the tick with this number, as one row and by variable."""
     if not tick.inputs:
         return None, {}
-    from bondloop.signals.in_tick import now_and_next
+    from bondloop.signals.in_tick import tabulated_inputs
 
-    table = now_and_next(test.tables.values(), k + 2, tick.period)[k : k + 1]
+    table = tabulated_inputs(test.tables.values(), k + 2, tick.period)[k : k + 1]
     return table, dict(zip(tick.inputs, table[0].tolist(), strict=True))
 
 
@@ -192,9 +192,9 @@ def compare_at(test, ticks, rel=2e-5):
     runner = Runner(tick)
     table = None
     if tick.inputs:
-        from bondloop.signals.in_tick import now_and_next
+        from bondloop.signals.in_tick import tabulated_inputs
 
-        table = now_and_next(test.tables.values(), ticks, tick.period)
+        table = tabulated_inputs(test.tables.values(), ticks, tick.period)
     ran = runner.run(ticks, table)
     assert ran.finished, ran.message
     here, given = row(tick, test, ticks)

@@ -20,7 +20,7 @@ from bondloop.bondgraph import Model, Sf
 from bondloop.control.families import FAMILIES, Candidate, Family
 from bondloop.errors import InputError
 from bondloop.tuning.setting_search import Search, chosen
-from bondloop.tuning.task import identified_process, task_of, true_velocities, with_something_to_do
+from bondloop.tuning.task import identified_process, task_of, true_velocities, with_excitation
 from bondloop.tuning.trial import Bench, Trial, noise_gain
 
 
@@ -128,7 +128,7 @@ def test_the_emulated_actuator_is_identified():
 
 def test_a_test_without_excitation_gets_noise():
     quiet = pair(excitation={}, limits=bl.safety.Limits(displacement="20 mm"))
-    loud = with_something_to_do(quiet)
+    loud = with_excitation(quiet)
     bench = Bench(loud, 10.0)
     task = task_of(loud, LATE, bench.velocity)
     assert task.stroke == pytest.approx(0.2 * 0.02, rel=0.3)

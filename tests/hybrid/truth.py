@@ -41,7 +41,7 @@ from bondloop.engine.codegen import Result, Runner
 from bondloop.errors import BondloopError
 from bondloop.hybrid import HybridTest, PseudoDynamicTest
 from bondloop.signals import Table
-from bondloop.signals.in_tick import now_and_next
+from bondloop.signals.in_tick import tabulated_inputs
 
 __all__ = ["UNBLOWN", "Outcome", "judge", "outcome"]
 
@@ -128,7 +128,7 @@ def outcome(drawn: Drawn, *, blows: bool = True) -> Outcome:
     except BondloopError as error:
         return Outcome("not built", str(error))
     steps = round(drawn.seconds / test.period) + 1
-    inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
+    inputs = tabulated_inputs(test.tables.values(), steps, test.period) if test.tables else None
     run = runner.run(steps, inputs)
     left = _left(run) or _beyond(test, run)
     if left:

@@ -146,7 +146,7 @@ def test_gap_keeps_the_longest_stretch():
 
 
 def test_one_missing_sample_in_the_middle_is_a_gap():
-    assert find_grid(np.delete(T, 500)).kept == slice(0, 500)
+    assert find_grid(np.delete(T, 500)).rows == slice(0, 500)
 
 
 def test_jitter_is_interpolated_away():
@@ -203,7 +203,7 @@ def test_any_even_grid_is_found_and_gaps_cut_it(start, rate, count, cut):
     cut = sorted({at for at in cut if at < count - 1})
     grid = find_grid(np.delete(time, cut))
     edges = np.concatenate(([-1], cut, [count]))
-    kept = np.delete(time, cut)[grid.kept]
+    kept = np.delete(time, cut)[grid.rows]
     assert kept.size == np.diff(edges).max() - 1
     assert grid.sample_period == pytest.approx(1 / rate, rel=1e-5)
     assert bool(grid.warnings) == bool(cut)

@@ -133,14 +133,14 @@ def test_on_the_clock_it_answers_the_same_and_is_recorded(tmp_path: Path) -> Non
     made = prepare(test, 1.0, open_end=True, options=PATIENT)
     forces: list[float] = []
 
-    def beside(telemetry: str) -> None:
+    def companion(telemetry: str) -> None:
         rig = ClockedRig(made.test, telemetry)
         with pytest.raises(InputError, match="may move by"):
             rig.move_to([1.0])
         forces.extend(rig.move_to([x]).force[0] for x in PATH)
         rig.close()
 
-    run = made.run(record=tmp_path / "run.h5", beside=beside)
+    run = made.run(record=tmp_path / "run.h5", companion=companion)
     assert run.completed
     assert np.abs(np.array(forces) - expected()).max() < 20
     assert np.abs(run["actual.displacement"]).max() == pytest.approx(0.01, rel=1e-3)
@@ -153,7 +153,7 @@ def test_a_trip_on_the_clock_is_told_and_ends_in_the_safe_state() -> None:
     test = column_test(force=5e3, tolerance=1e-6)
     made = prepare(test, 1.0, open_end=True, options=PATIENT)
 
-    def beside(telemetry: str) -> None:
+    def companion(telemetry: str) -> None:
         rig = ClockedRig(made.test, telemetry)
         try:
             rig.move_to([0.004])
@@ -161,7 +161,7 @@ def test_a_trip_on_the_clock_is_told_and_ends_in_the_safe_state() -> None:
             words.append(str(error))
         rig.close()
 
-    run = made.run(beside=beside)
+    run = made.run(companion=companion)
     assert not run.completed
     assert "the measured force went beyond its limit" in words[0]
     assert not said
@@ -180,12 +180,12 @@ def test_what_the_loop_refuses_to_set_is_a_fault_that_says_so() -> None:
     made = prepare(column_test(tolerance=1e-6), 1.0, open_end=True, options=PATIENT)
     faults: list[str] = []
 
-    def beside(telemetry: str) -> None:
+    def companion(telemetry: str) -> None:
         with ClockedRig(made.test, telemetry) as rig:
             rig._advance({"controller.gain": 2.0}, 0.01)  # no parameter that this test lets be changed
             faults.append(rig.fault)
 
-    made.run(beside=beside)
+    made.run(companion=companion)
     assert faults[0].startswith("the loop refuses controller.gain = 2: the test does not let this parameter")
 
 

@@ -17,15 +17,15 @@ class Loop:
     silence = 0.0
 
     def __init__(self):
-        self.told, self.free = [], threading.Event()
+        self.signals, self.free = [], threading.Event()
         self.free.set()
 
     def stop(self):
-        self.told.append("stop")
+        self.signals.append("stop")
         self.free.wait()
 
     def send(self, number):
-        self.told.append(number)
+        self.signals.append(number)
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def test_the_first_ctrl_c_stops_the_next_trips(attended, header):
     loop, attendant = attended
     with interrupts(bell=attendant.bell) as asked:
         os.kill(os.getpid(), signal.SIGINT)
-        until(lambda: loop.told == ["stop"])
+        until(lambda: loop.signals == ["stop"])
         os.kill(os.getpid(), signal.SIGTERM)
-        until(lambda: loop.told == ["stop", signal.SIGTERM])
+        until(lambda: loop.signals == ["stop", signal.SIGTERM])
         beaten(header)
     assert asked == [signal.SIGINT, signal.SIGTERM]
     assert signal.set_wakeup_fd(-1) == -1, "the bell is taken down"
@@ -67,7 +67,7 @@ def test_what_follows_the_first_is_for_who_waits_behind_it(attended):
         with interrupts(bell=attendant.bell, further=outer) as inner:
             for _ in range(3):
                 os.kill(os.getpid(), signal.SIGINT)
-            until(lambda: loop.told == ["stop", signal.SIGTERM, signal.SIGTERM])
+            until(lambda: loop.signals == ["stop", signal.SIGTERM, signal.SIGTERM])
         assert (inner, outer) == ([signal.SIGINT], [signal.SIGINT, signal.SIGINT])
         os.kill(os.getpid(), signal.SIGTERM)
         until(lambda: len(outer) == 3)
@@ -79,7 +79,7 @@ def test_a_loop_that_does_not_answer_is_killed_by_the_second(attended):
     loop.silence = 3.0
     for number, told in ((signal.SIGINT, ["stop"]), (signal.SIGINT, ["stop", signal.SIGKILL])):
         os.write(attendant.bell, bytes([number]))
-        until(lambda told=told: loop.told == told)
+        until(lambda told=told: loop.signals == told)
 
 
 def test_it_does_not_need_the_main_thread(attended):
@@ -88,7 +88,7 @@ def test_it_does_not_need_the_main_thread(attended):
     came = []
 
     def handle(*_):
-        until(lambda: loop.told == ["stop"])
+        until(lambda: loop.signals == ["stop"])
         came.append(1)
 
     with interrupts(then=handle, bell=attendant.bell):
@@ -101,14 +101,14 @@ def test_other_signals_are_none_of_its_business(attended, header):
     os.write(attendant.bell, bytes([signal.SIGCHLD, signal.SIGUSR2, signal.SIGWINCH]))
     beaten(header)
     beaten(header)
-    assert loop.told == []
+    assert loop.signals == []
 
 
 def test_where_the_operator_is_not_served_the_heart_does_not_beat(attended, header):
     loop, attendant = attended
     loop.free.clear()
     os.write(attendant.bell, bytes([signal.SIGINT]))
-    until(lambda: loop.told == ["stop"])
+    until(lambda: loop.signals == ["stop"])
     last = int(header["supervisor_ns"][0])
     assert not threading.Event().wait(0.1)  # fifty beats long
     assert int(header["supervisor_ns"][0]) == last

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bondloop import files
 from bondloop.cli.main import app
-from bondloop.cli.realtime import _tell_trouble
+from bondloop.cli.realtime import _trouble_reporter
 from bondloop.cli.settings import find_test
 from bondloop.errors import InputError
 from bondloop.files import load_text
@@ -188,7 +188,7 @@ def test_by_set(tmp_path):
 
 
 def test_without_a_terminal_each_trouble_is_one_line(capsys):
-    tell = _tell_trouble()
+    tell = _trouble_reporter()
     quiet = Live(1.0, "active", 0, 0.0, 0.0, 0.0, 0)
     for words in (
         "",

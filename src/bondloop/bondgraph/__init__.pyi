@@ -13,8 +13,8 @@ from bondloop.bondgraph.domain import TRANSLATION as TRANSLATION
 from bondloop.bondgraph.domain import Domain as Domain
 from bondloop.bondgraph.domain import domain_of as domain_of
 from bondloop.bondgraph.domain import domains_of as domains_of
-from bondloop.bondgraph.domain import is_at_home as is_at_home
-from bondloop.bondgraph.domain import told_domains as told_domains
+from bondloop.bondgraph.domain import known_domains as known_domains
+from bondloop.bondgraph.domain import unit_fits_domain as unit_fits_domain
 from bondloop.bondgraph.domain import units_of as units_of
 from bondloop.bondgraph.elements.fields import CField as CField
 from bondloop.bondgraph.elements.fields import ICField as ICField

@@ -187,7 +187,7 @@ def domains_of(
     return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
 
 
-def is_at_home(unit: str, units: Iterable[str], domain: Domain, rates: int = 8) -> bool:
+def unit_fits_domain(unit: str, units: Iterable[str], domain: Domain, rates: int = 8) -> bool:
     """Whether a unit measures in a domain what a parameter may measure in several: an angle where it turns.
 
     Parameters
@@ -203,7 +203,7 @@ def is_at_home(unit: str, units: Iterable[str], domain: Domain, rates: int = 8) 
 
     Examples
     --------
-    >>> is_at_home("deg", ("m", "rad"), ROTATION), is_at_home("deg", ("m", "rad"), TRANSLATION)
+    >>> unit_fits_domain("deg", ("m", "rad"), ROTATION), unit_fits_domain("deg", ("m", "rad"), TRANSLATION)
     (True, False)
     """
     variables = (domain.effort, domain.flow, domain.displacement, domain.momentum)
@@ -216,7 +216,7 @@ def is_at_home(unit: str, units: Iterable[str], domain: Domain, rates: int = 8) 
     return not fitting or any(is_of_kind(f"1 {unit}", u) for u in fitting)
 
 
-def told_domains(
+def known_domains(
     stated: Sequence[Domain | None], domains: Sequence[Domain | None]
 ) -> tuple[Domain | None, ...]:
     """Return domains of interfaces where something tells them, not where translation is merely assumed.

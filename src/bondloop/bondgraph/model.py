@@ -11,14 +11,14 @@ from bondloop.bondgraph.graph import Graph, describe_model, mark_of
 from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond, unbond
 from bondloop.bondgraph.passes.domains import domain_at
 from bondloop.bondgraph.passes.flat_graph import flatten
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.data import (
     FAMILIES,
     Kind,
     Origin,
+    copied_argument,
     family_word,
     in_python,
-    kept,
     origin_of,
     register,
     stamp_all,
@@ -226,7 +226,7 @@ class Model(Graph):
     def _mark(self) -> int:
         return mark_of(self)
 
-    @telling("deriving the equations")
+    @with_progress("deriving the equations")
     def compile(
         self,
         outputs: Sequence[str | Reading] | str | Reading | None = None,
@@ -500,7 +500,7 @@ def remember_model(
 ) -> None:
     """Let a system remember the model that it was compiled from, and how."""
     names = None if outputs is None else list(outputs)
-    arguments = {"of": model, "outputs": names, "iterations": iterations, "modes": kept(modes)}
+    arguments = {"of": model, "outputs": names, "iterations": iterations, "modes": copied_argument(modes)}
 
     # The model may be edited later. To mark it now would make every compilation slower by a seventh; to
     # compile it once more is work for those alone who ask for the description.

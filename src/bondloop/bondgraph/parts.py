@@ -17,9 +17,9 @@ from bondloop.engine.data import (
     PYTHON,
     Kind,
     Origin,
+    copied_argument,
     family_word,
     in_words,
-    kept,
     origin_of,
     plain,
     register,
@@ -472,11 +472,11 @@ class Remembering(Part):
         """Keep what the part is made with."""
         self = object.__new__(cls)
         if args or len(options) > 1:  # one number alone is its coefficient: a large model is full of those
-            self._arguments = (kept(args), kept(options))
+            self._arguments = (copied_argument(args), copied_argument(options))
         elif options:
             ((name, value),) = options.items()
             if type(value) is not float or name not in getattr(cls, "coefficients", ()):
-                self._arguments = (args, kept(options))
+                self._arguments = (args, copied_argument(options))
         return self
 
 

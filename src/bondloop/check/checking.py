@@ -25,7 +25,7 @@ from bondloop.check.regimes import Regime, other_modes, regimes
 from bondloop.check.remedy import Change, smallest_change
 from bondloop.check.repeated_run import repetitions
 from bondloop.check.running_loop import RunningLoop, coupled
-from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, telling
+from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
 from bondloop.engine.data import POSITIVE, origin_of
 from bondloop.engine.ir import statements
 from bondloop.errors import BondloopError, InputError
@@ -217,7 +217,7 @@ class Check:
         return draw_check(self, path)
 
 
-@telling("checking the test")
+@with_progress("checking the test")
 def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
     """Analyse a test before anything moves.
 
@@ -389,7 +389,7 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
     step = so_far.step
     push = {} if step is None else loop.knock(step)
     after = AfterRun(test, rehearsal, push, so_far.steps)
-    share = SLIGHT if test.hunts else GENTLE if loop.adapted else 1.0
+    share = SLIGHT if test.has_adaptive_gains else GENTLE if loop.adapted else 1.0
     aim = share * sensible_knock(test, ran.peak)
     free = after.free_motion(aim)
     if not (loop.adapted or free.ended or free.grew or free.lasts):  # what one knock spares, another may not

@@ -130,7 +130,7 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
 
 def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     """Judge gains that start from zero by whether they have grown to where the rig follows."""
-    if not test.hunts or all(error < IDLE for error in ran.error):
+    if not test.has_adaptive_gains or all(error < IDLE for error in ran.error):
         return None
     worst = max(ran.error, key=lambda error: (math.isnan(error), error))
     if ran.peaks.get(DISPLACEMENT_SWITCH, 1.0) < 1:
@@ -158,7 +158,7 @@ def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | Non
     """Judge gains that adapt by the loops that they close along the run, each held as it was."""
     loose = [r for r in check.regimes if r.step.growth * ran.seconds > FOLDS]
     share = sum(r.share for r in loose)
-    if not test.hunts or check.own or share <= OFTEN:
+    if not test.has_adaptive_gains or check.own or share <= OFTEN:
         return None
     worst = max((r.step for r in loose), key=lambda step: step.growth)
     text = (
@@ -215,7 +215,7 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
     mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
     far = bool(free.ended) or free.most > GROWN
-    wanders = (free.grew or free.lasts) and (not test.hunts or far)
+    wanders = (free.grew or free.lasts) and (not test.has_adaptive_gains or far)
     if not (wanders or unheld or (mostly and not check.own)):
         return None
     fate = "grows" if free.grew else "goes on by itself"
@@ -275,7 +275,7 @@ def _restless(test: Checkable, free: FreeMotion) -> list[Finding]:
     if not (free.grew or free.lasts or free.stays):
         return []
     why = "a converter's steps, play or a specimen that bends keep it up where the test happens to rest"
-    if test.hunts:
+    if test.has_adaptive_gains:
         why = "gains that adapt hunt where friction holds the rig"
     text = (
         f"after the excitation has ended the motion goes on by itself: {why}; {percent(free.last)} of the "

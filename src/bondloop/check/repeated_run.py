@@ -137,7 +137,12 @@ def repeated(
         if ended:
             return tuple(levels), f"in repetition {i + 1} {ended}"
         learnt.note(result, runner.state)
-        if (i + 1) * steps >= ENOUGH and not test.hunts and learnt.settled and _alike(levels[-3:]):
+        if (
+            (i + 1) * steps >= ENOUGH
+            and not test.has_adaptive_gains
+            and learnt.settled
+            and _alike(levels[-3:])
+        ):
             break
         if not i:
             rehearsal = _coupled(test, rehearsal)

@@ -267,9 +267,9 @@ def _line(lab: Channels, newest: dict[str, float], *, quiet: bool) -> Callable[[
 
 
 def _end(status: Status, *, quiet: bool) -> None:
-    from bondloop.realtime.channels import told
+    from bondloop.realtime.channels import end_reason
 
     if status.cause:
         if not quiet:
-            print(f"stopped: {told(status)}")
+            print(f"stopped: {end_reason(status)}")
         raise SystemExit(1)

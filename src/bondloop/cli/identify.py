@@ -83,7 +83,7 @@ def identify(  # noqa: PLR0913, PLR0917 - an argument an option
             fit = matrix_of(
                 data, command, output, AUTO if automatic else model, common_poles, hold, max_delay
             )
-        tell_matrix(fit, command, output, folder, figures, as_json)
+        print_matrix(fit, command, output, folder, figures, as_json)
         return
     pair = data.select(command[0], output[0])
     models: str | list[str] = AUTO if automatic else [model]
@@ -213,7 +213,7 @@ def matrix_of(
     )
 
 
-def tell_matrix(
+def print_matrix(
     fit: MatrixFit, inputs: Sequence[str], outputs: Sequence[str], folder: Path, figures: bool, as_json: bool
 ) -> None:
     """Write a model file for every entry, and a figure; print what was found."""

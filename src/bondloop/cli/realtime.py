@@ -96,7 +96,7 @@ def rig(  # noqa: PLR0913, PLR0917 - an argument an option
         for line in playing.process.stdout:
             _say(name, playing.link, line.strip(), as_json)
     if not asked:
-        said = playing.said.strip().splitlines()
+        said = playing.messages.strip().splitlines()
         raise InputError(said[-1] if said else f"the rig at {playing.link} ended by itself")
 
 
@@ -339,9 +339,9 @@ def realtime(  # noqa: PLR0913 - an argument an option
             options=_given(loop),
         )
     if not as_json and not inactive:
-        _tell_left_out(made.test)
+        _report_left_out(made.test)
     if dry:
-        _tell_dry(name, made, as_json)
+        _print_dry_run(name, made, as_json)
         return
     if inactive:
         _watch(name, made, seconds, as_json)
@@ -391,7 +391,7 @@ def _run(made: Prepared, path: Path, who: str, confirmed: Sequence[str], as_json
         )  # fmt: skip
 
 
-def _tell_left_out(test: HybridTest) -> None:
+def _report_left_out(test: HybridTest) -> None:
     """Say what the test wants recorded of the inside of the rig: a loop knows what is measured alone."""
     known = {channel.name for channel in test.computer_tick.channels}
     names = [name for name in test.record if name.startswith("rig.") and name not in known]
@@ -452,7 +452,7 @@ def run_file(out: Path, name: str) -> Path:
 def _live_line(quiet: bool) -> Callable[[Live], None]:
     """Return a function that rewrites a line on stderr; without a terminal it tells of trouble alone."""
     if quiet or not sys.stderr.isatty():
-        return _tell_trouble()
+        return _trouble_reporter()
 
     def show(live: Live) -> None:
         print(f"\r\x1b[K{live}", end="", file=sys.stderr, flush=True)
@@ -460,7 +460,7 @@ def _live_line(quiet: bool) -> Callable[[Live], None]:
     return show
 
 
-def _tell_trouble() -> Callable[[Live], None]:
+def _trouble_reporter() -> Callable[[Live], None]:
     """Return a function that says what is wrong with loop or recording, a line for each kind of trouble."""
     told: set[str] = set()
 
@@ -574,7 +574,7 @@ def _period(run: Run) -> float:
     return 1.0 / float(run.record.description["rate"])
 
 
-def _tell_dry(name: str, made: Prepared, as_json: bool) -> None:
+def _print_dry_run(name: str, made: Prepared, as_json: bool) -> None:
     options = made.options
     if as_json:
         print_json(

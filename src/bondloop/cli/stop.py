@@ -11,7 +11,7 @@ from bondloop.cli.options import json_option
 from bondloop.cli.output import print_json
 from bondloop.cli.terminal import user_name
 from bondloop.errors import InputError
-from bondloop.realtime import Request, Requested, living_loops, others_loops, request_all
+from bondloop.realtime import Request, RequestOutcome, living_loops, loops_of_other_users, request_all
 
 
 @click.command("stop")
@@ -44,7 +44,7 @@ def stop(
     who = user_name() or f"user {os.getuid()}"
     found = request_all(wanted, kind, f"{who} at a terminal")
     failed = [r for r in found if not r.confirmed]
-    others = [] if found else others_loops()
+    others = [] if found else loops_of_other_users()
     if as_json:
         print_json({"request": kind, "loops": [vars(r) for r in found]})
     elif not found:
@@ -59,7 +59,7 @@ def stop(
         raise SystemExit(1)
 
 
-def _outcome(found: Requested) -> str:
+def _outcome(found: RequestOutcome) -> str:
     if found.confirmed:
         why = f"; nothing to do, the loop is {found.state}" if found.refused else ""
         return f"confirmed after {1e3 * found.seconds:.0f} ms{why}"

@@ -392,7 +392,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
             make=cases.test,
         )  # fmt: skip
     except Interrupted as stop:
-        tell_interrupted(stop, folder)
+        print_interrupted(stop, folder)
         raise SystemExit(130) from None
     folder.mkdir(parents=True, exist_ok=True)
     files = [] if table is None else [table]
@@ -488,7 +488,7 @@ def cluster_of(workers: int | None, dask: str | None) -> int | str | None:
     return workers if dask is None else dask
 
 
-def tell_interrupted(stop: Interrupted, folder: Path) -> None:
+def print_interrupted(stop: Interrupted, folder: Path) -> None:
     """Say what is kept of a study that Ctrl-C ended; without pyarrow, the tests that were done as CSV."""
     kept = "; ".join(getattr(stop, "__notes__", []))
     if not kept and len(stop.sampled):

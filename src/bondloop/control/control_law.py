@@ -23,11 +23,11 @@ from bondloop.engine.laws import (
     as_samples,
     called,
     entries,
+    expect_same_formula,
     formulas,
     in_si,
     named_parts,
     one_number,
-    same_twice,
 )
 from bondloop.engine.passes import Applied, Context, at_interface
 from bondloop.errors import InputError, ModelError, unknown_name
@@ -310,8 +310,8 @@ class ControlLaw(Law, Compensator):
         result = self._applied(desired, velocities, measured, context, readable)
         again = self._applied(desired, velocities, measured, context, readable)
         after, known = self._probe(count, moving, context, readable)
-        same_twice(before, after, known, what)
-        same_twice(_formulas(result), _formulas(again), None, what)
+        expect_same_formula(before, after, known, what)
+        expect_same_formula(_formulas(result), _formulas(again), None, what)
         return result
 
     def _probe(

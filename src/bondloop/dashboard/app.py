@@ -218,7 +218,7 @@ class Replay:
         try:
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread,
-                lambda: self._reader.ask(
+                lambda: self._reader.read(
                     f"bondloop.dashboard.replay:{work}", path, ["h5py"], rate=RUN_RATE, **words
                 ),
             )

@@ -21,7 +21,7 @@ from bondloop.realtime import REQUESTS, bin_edges, silence, silence_words
 if TYPE_CHECKING:
     from bondloop.dashboard.presence import EventLog
     from bondloop.dashboard.server import PagePolicy
-    from bondloop.realtime import Console, Event, Histogram, Ticket
+    from bondloop.realtime import CommandReceipt, Console, Event, Histogram
 
 
 def _number(message: Mapping[str, object], word: str) -> float:
@@ -45,7 +45,7 @@ def _values(message: Mapping[str, object]) -> dict[str, float]:
     return {str(name): _number(values, name) for name in values}
 
 
-COMMANDS: dict[str, Callable[[Console, Mapping[str, object], str], Ticket]] = {
+COMMANDS: dict[str, Callable[[Console, Mapping[str, object], str], CommandReceipt]] = {
     "arm": lambda console, _, who: console.arm(who),
     "start": lambda console, _, who: console.start(who),
     "hold": lambda console, _, who: console.hold(who),
@@ -62,7 +62,7 @@ COMMANDS: dict[str, Callable[[Console, Mapping[str, object], str], Ticket]] = {
 """By name."""
 
 
-def given(console: Console, message: Mapping[str, object], who: str) -> Ticket:
+def send_command(console: Console, message: Mapping[str, object], who: str) -> CommandReceipt:
     """Give a command to the loop; an `InputError` where it makes no sense.
 
     Parameters
@@ -76,7 +76,7 @@ def given(console: Console, message: Mapping[str, object], who: str) -> Ticket:
 
     Examples
     --------
-    >>> given(None, {"do": "explode"}, "ada")
+    >>> send_command(None, {"do": "explode"}, "ada")
     Traceback (most recent call last):
     bondloop.errors.InputError: there is no command 'explode'
     """
@@ -112,10 +112,10 @@ class LoopCommands:
                 "was not passed on: look at the page again, then ask again"
             )
         if word in REQUESTS:
-            ticket = given(console, message, who)
+            ticket = send_command(console, message, who)
         else:
             turn = asyncio.get_running_loop()
-            ticket = await turn.run_in_executor(self._threads, given, console, message, who)
+            ticket = await turn.run_in_executor(self._threads, send_command, console, message, who)
         until = time.monotonic() + self._policy.confirm
         while not ticket.done:
             if time.monotonic() > until:

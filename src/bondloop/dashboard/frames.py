@@ -119,7 +119,7 @@ class Curves:
     window: float
     pixels: int
 
-    def news(self, history: History, sent: Sent = NOTHING) -> tuple[Block | None, Sent]:
+    def new_block(self, history: History, sent: Sent = NOTHING) -> tuple[Block | None, Sent]:
         """Return what has come since the last time, None where that is nothing, and how far that reaches.
 
         Parameters

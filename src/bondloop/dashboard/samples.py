@@ -351,7 +351,7 @@ def frame(
     for (plot, kind, channels, window, pixels), before in zip(plots, sent, strict=True):
         if reached and (left <= 0 or time.monotonic() > until):
             break
-        block, after = Curves(plot, kind, tuple(channels), window, pixels).news(
+        block, after = Curves(plot, kind, tuple(channels), window, pixels).new_block(
             history, (before[0], before[1])
         )
         reached.append(after)

@@ -23,10 +23,10 @@ from bondloop.engine.laws import (
     array_of,
     called,
     entries,
+    expect_same_formula,
     formulas,
     one_number,
     operations_of,
-    same_twice,
 )
 from bondloop.errors import InputError, ModelError, unknown_name
 
@@ -312,9 +312,9 @@ def _trace_again(law: OdeSpecimen, read: Sequence[str], forces: list[Expr], rate
     copy = law.running({n: Traced(p) for n, p in parameters.items()}, traced, **signals)
     states = [v for pairs in variables.values() for v, _ in pairs]
     known = {*parameters.values(), *inputs.values(), *moved["displacement"], *moved["flow"], *states}
-    same_twice(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
+    expect_same_formula(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
     again = [e for _, _, written in changes(copy, motion, variables, kind) for e in written]
-    same_twice(rates, again, known, f"{kind}.rates")
+    expect_same_formula(rates, again, known, f"{kind}.rates")
 
 
 def changes(

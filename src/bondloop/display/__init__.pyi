@@ -12,5 +12,5 @@ from bondloop.display.html import section as section
 from bondloop.display.html import table as table
 from bondloop.display.progress import at_work as at_work
 from bondloop.display.progress import silent as silent
-from bondloop.display.progress import telling as telling
+from bondloop.display.progress import with_progress as with_progress
 from bondloop.display.short_repr import brief as brief

@@ -1,8 +1,8 @@
 """What is going on, for people at a terminal and in a notebook.
 
-Whatever may take over two seconds is decorated with `telling`. After a second a line appears: what is being
-done, and how much of it where that is known. In a terminal it is on stderr and vanishes in the end; in a
-notebook it stays as a line that says how long it took. Where nobody looks (a pipe, a file) nothing is shown
+Whatever may take over two seconds is decorated with `with_progress`. After a second a line appears: what is
+being done, and how much of it where that is known. In a terminal it is on stderr and vanishes in the end; in
+a notebook it stays as a line that says how long it took. Where nobody looks (a pipe, a file) nothing is shown
 and nothing is spent.
 """
 
@@ -191,7 +191,7 @@ def silent(done: int, whole: int) -> None:
     """
 
 
-def telling(words: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def with_progress(words: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function show that it is at work, where somebody looks.
 
     A function that takes `progress` is given what to call, unless its caller gives something else: then that
@@ -204,7 +204,7 @@ def telling(words: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     Examples
     --------
-    >>> @telling("adding")
+    >>> @with_progress("adding")
     ... def add(numbers, *, progress=None):
     ...     for done, _ in enumerate(numbers, 1):
     ...         if progress is not None:

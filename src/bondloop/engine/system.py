@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import listed, notebook, paragraph, table, telling
+from bondloop.display import listed, notebook, paragraph, table, with_progress
 from bondloop.engine.data import describable, family_word
 from bondloop.engine.ir import SystemData
 
@@ -323,7 +323,7 @@ class System(SystemData):
 
         return sensitivity_system(self, parameters)
 
-    @telling("simulating")
+    @with_progress("simulating")
     def simulate(  # noqa: PLR0913 - what to integrate, and how
         self,
         duration: float | str | tuple[float | str, float | str],

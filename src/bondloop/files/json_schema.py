@@ -15,8 +15,8 @@ from bondloop.engine.data import (
     Parameter,
     Range,
     Whole,
+    compatible_families,
     import_all_kinds,
-    suiting,
     wanted,
 )
 from bondloop.files import test_file  # noqa: F401 - it brings all kinds
@@ -65,7 +65,7 @@ def _ours(family: str) -> list[Kind]:
 
 def _choices(family: str) -> list[dict[str, Any]]:
     """Return what may stand where a family is wanted: a member, its name alone, or a Python file's."""
-    families = [own for own in suiting(family) if own in FAMILIES]
+    families = [own for own in compatible_families(family) if own in FAMILIES]
     kinds = [kind for own in families for kind in _ours(own)]
     plain = sorted({kind.name for kind in kinds if not kind.alone and not needed(kind.parameters)})
     python = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondloop.bondgraph import TRANSLATION, Model, is_at_home
+from bondloop.bondgraph import TRANSLATION, Model, unit_fits_domain
 from bondloop.control import Compensator, Direct
 from bondloop.engine.data import number, origin_of, stated_kinds, stated_units
 from bondloop.engine.ir import quantity_of
@@ -142,10 +142,10 @@ def expect_units_of_controller(domains: Sequence[Domain], part: object, where: s
     for name, unit in stated_units(part).items():
         units = stated_kinds(part)[name]
         for domain in domains:
-            if not is_at_home(unit, units, domain):
+            if not unit_fits_domain(unit, units, domain):
                 raise InputError(
                     f"{where}.{name}: found a value in {unit}, but what is tested is in {domain}; expected "
-                    f"one in {_either([u for u in units if is_at_home(u, units, domain)])}"
+                    f"one in {_either([u for u in units if unit_fits_domain(u, units, domain)])}"
                 )
     for f in fields(part):
         expect_units_of_controller(domains, getattr(part, f.name), f"{where}.{f.name}")

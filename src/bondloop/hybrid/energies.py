@@ -432,7 +432,7 @@ def recoverable(scheme: object, at: Sequence[int], force: Sequence[Var]) -> Expr
     )
 
 
-def asks_for_energy(name: str) -> bool:
+def names_energy(name: str) -> bool:
     """Whether the name of what is recorded may stand for an energy."""
     return "*" in name or any(name.endswith(energy) for energy in ENERGIES)
 

@@ -28,7 +28,7 @@ from bondloop.engine.ir import (
 )
 from bondloop.engine.passes import placed
 from bondloop.errors import InputError, UnknownNameError
-from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_energy, inserted, recoverable
+from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, inserted, names_energy, recoverable
 from bondloop.hybrid.ground import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
 from bondloop.integrate import Coupling, Exact
@@ -216,7 +216,7 @@ class PseudoDynamicTick:
     def _balance(self) -> Balance:
         """Return what the energies are made of: forces on displacements, for steps are long."""
         test, m = self.test, self.motion
-        if not any(asks_for_energy(name) for name in test.record):
+        if not any(names_energy(name) for name in test.record):
             return Balance("", self.count, test.period, missing=dict.fromkeys(WORDS, ""))
         loads = zip(self._loads(0.0), m.displacement, strict=True)
         taken = [(-f, m.displacement[i]) for f, i in zip(self.built.force, self.at, strict=True)]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bondloop.display import notebook, table, telling
+from bondloop.display import notebook, table, with_progress
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.engine.passes import placed
 from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal import SCALE, STRUCTURES, refuse_beyond_memory, steps_of
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -60,7 +60,7 @@ def write_test_fmu(
         )
     steps = steps_of(seconds, tick.period)
     refuse_beyond_memory(steps, len(signals), 0)
-    table = now_and_next(signals, steps, tick.period) if signals else None
+    table = tabulated_inputs(signals, steps, tick.period) if signals else None
     name = f"{getattr(test, 'name', tick.name)}{'' if half == 'whole' else f', {half}'}"
     return write_tick_fmu(
         tick, path, version=version, name=name, table=table, seconds=(steps - 1) * tick.period, binary=binary
@@ -274,7 +274,7 @@ class Rehearsable(ABC):
         """Seconds after which nothing new happens to it."""
         return max((s.last_event for s in self.signals), default=0.0)
 
-    @telling("rehearsing")
+    @with_progress("rehearsing")
     def run(
         self,
         seconds: float | str | None = None,
@@ -420,7 +420,7 @@ class Checkable(Rehearsable):
         return False
 
     @property
-    def hunts(self) -> bool:
+    def has_adaptive_gains(self) -> bool:
         """Whether it has gains that are never at rest, products of what is measured."""
         return False
 

@@ -15,7 +15,7 @@ from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, i
 from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.hybrid.arguments import as_signal, expect_kind_of_signal
-from bondloop.hybrid.energies import HalfEnergies, asks_for_energy, inserted, power_of_sources
+from bondloop.hybrid.energies import HalfEnergies, inserted, names_energy, power_of_sources
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen, described, read_off, readings_in
@@ -37,7 +37,7 @@ def model_of(system: System) -> Model | None:
     return model if isinstance(model, Model) else None
 
 
-class Asked:
+class RecordingSelection:
     """What is to be recorded of one system.
 
     Parameters
@@ -62,7 +62,7 @@ class Asked:
         self.names = [n for n in record if within(n, key) or n.startswith(EVERYTHING)]
         structures = readings_in(model, prefix, system, wheres)
         self.energies: HalfEnergies | None = None
-        if model is not None and any(asks_for_energy(n) for n in self.names):
+        if model is not None and any(names_energy(n) for n in self.names):
             supplied = power_of_sources(model, system, prefix)
             self.energies = HalfEnergies(model, structures, prefix, supplied, [], system)
         known = [] if self.energies is None else self.energies.names(prefix)
@@ -211,7 +211,7 @@ class Simulation(Rehearsable):
                     found[r] = signals.at(f"d/dt {n}", s.derivative(), fraction)
                 return found
 
-            asked = Asked(key, system, model_of(self.plain[key]), self.record, list(self.ground))
+            asked = RecordingSelection(key, system, model_of(self.plain[key]), self.record, list(self.ground))
             unknown = [name for name in unknown if name not in asked.names]
             goals = [*system.output_exprs.values(), *asked.goals]
             made = self.integrator.discretise(system, self.period, at, goals)

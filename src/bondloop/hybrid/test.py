@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph import ROTATION, TRANSLATION, Model, interfaces, told_domains
+from bondloop.bondgraph import ROTATION, TRANSLATION, Model, interfaces, known_domains
 from bondloop.control import Compensator, Controller, Direct, RestoringForce, as_controller
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
 from bondloop.engine.ir import Var
@@ -386,8 +386,8 @@ class HybridTest(Checkable):
                     f"{'out of' if ours > 0 else 'into'} both halves; take the two halves of one cut"
                 )
         ends = [end.domain for end in interfaces(self.rig.physical)]
-        across = told_domains(ends, system.domains if self.rig.coupler is None else ends)
-        expect_one_domain(told_domains(self.half.stated, self.half.domains), across)
+        across = known_domains(ends, system.domains if self.rig.coupler is None else ends)
+        expect_one_domain(known_domains(self.half.stated, self.half.domains), across)
         return system
 
     @cached_property
@@ -661,7 +661,7 @@ class HybridTest(Checkable):
         return self.controller.sampled
 
     @property
-    def hunts(self) -> bool:
+    def has_adaptive_gains(self) -> bool:
         """Whether the controller has gains that are products of what is measured, and never at rest."""
         return bool(self.design.gains)
 

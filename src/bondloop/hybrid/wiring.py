@@ -16,9 +16,9 @@ from bondloop.hybrid.energies import (
     ENERGIES,
     Balance,
     HalfEnergies,
-    asks_for_energy,
     inserted,
     known_expression,
+    names_energy,
     power_of_sources,
 )
 from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
@@ -77,7 +77,7 @@ class Wiring:
         self.steps: list[Step] = []
         self.values: dict[Var, Expr] = {}
         self.measured: dict[str, list[Var]] = {}  # what the sensors read, before any guard
-        summed = half_energies(test) if any(asks_for_energy(name) for name in test.record) else None
+        summed = half_energies(test) if any(names_energy(name) for name in test.record) else None
         structures = structures_of(test) if any(EVERYTHING in name for name in test.record) else []
         self.record = chosen(test.record, structures, [] if summed is None else summed.names(""))
         self.energies = summed if self._energies else None

@@ -125,10 +125,10 @@ class Data:
             grid = find_grid(stamps)
         except InputError as error:
             raise InputError(f"{source}: {error}") from None
-        rows = {name: values[grid.kept] for name, values in rows.items()}
+        rows = {name: values[grid.rows] for name, values in rows.items()}
         if grid.resample:
-            even = grid.start + grid.sample_period * np.arange(float(stamps[grid.kept].size))
-            rows = {name: _onto(even, stamps[grid.kept], values) for name, values in rows.items()}
+            even = grid.start + grid.sample_period * np.arange(float(stamps[grid.rows].size))
+            rows = {name: _onto(even, stamps[grid.rows], values) for name, values in rows.items()}
         return cls(rows, grid.sample_period, units or {}, grid.start, source, grid.warnings)
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError
 from bondloop.identify.least_squares import autocovariance
@@ -95,7 +95,7 @@ class Drift:
         )
 
 
-@telling("comparing model and data")
+@with_progress("comparing model and data")
 def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     command: ArrayLike,
     output: ArrayLike,

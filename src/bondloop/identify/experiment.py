@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control import Measured
-from bondloop.display import brief, telling
+from bondloop.display import brief, with_progress
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data import POSITIVE, Parameter, number
 from bondloop.engine.ir import Assign, Channel, Expr, Role, Tick, Var
@@ -79,7 +79,7 @@ class Experiment:
                 f"an experiment drives one transfer system; the rig has {count}: build a rig with one of them"
             )
 
-    @telling("running the experiment")
+    @with_progress("running the experiment")
     def run(
         self, demand: Signal, seconds: float | str, *, backend: str = "auto", progress: Progress | None = None
     ) -> Data:
@@ -103,7 +103,7 @@ class Experiment:
         t = np.arange(round(seconds * self.rate) + 1) / self.rate
         return self._run(_sampled(demand, t), _sampled(demand, t + self.ahead), backend, progress)
 
-    @telling("running the experiment")
+    @with_progress("running the experiment")
     def stepped(
         self, plan: SteppedSinePlan, *, backend: str = "auto", progress: Progress | None = None
     ) -> Data:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.display import brief, telling
+from bondloop.display import brief, with_progress
 from bondloop.engine.data import POSITIVE, si_array
 from bondloop.errors import InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
@@ -344,7 +344,7 @@ class SpectralSurface:
     __repr__ = brief
 
 
-@telling("working out spectra")
+@with_progress("working out spectra")
 def spectral_surface(
     responses: Sequence[ArrayLike],
     excitations: Sequence[float | str],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, telling
+from bondloop.display import brief, with_progress
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, number, si_array
 from bondloop.errors import InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
@@ -327,7 +327,7 @@ class SteppedSine:
         return FrequencyResponse(self.frequency[there], self.response[row, there], self.deviation[row, there])
 
 
-@telling("reading stepped sines")
+@with_progress("reading stepped sines")
 def stepped_sine(
     data: InputOutput | tuple[ArrayLike, ArrayLike] | Sequence[InputOutput | tuple[ArrayLike, ArrayLike]],
     plan: SteppedSinePlan | None = None,

@@ -29,7 +29,7 @@ class TimeGrid:
         Time of the first sample kept [s].
     sample_period
         Seconds between samples.
-    kept
+    rows
         The samples that form one unbroken stretch.
     resample
         Whether the stamps jitter so much that the signals must be interpolated onto the even grid.
@@ -39,7 +39,7 @@ class TimeGrid:
 
     start: float
     sample_period: float
-    kept: slice
+    rows: slice
     resample: bool = False
     warnings: tuple[str, ...] = ()
 

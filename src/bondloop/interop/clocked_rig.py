@@ -30,7 +30,7 @@ class ClockedRig(FollowingRig):
     test
         The test that the loop runs, a `HybridTest` with an `ExternalHalf`.
     telemetry
-        Name of the loop's telemetry: what `bondloop.realtime.session.Prepared.run` gives to ``beside``.
+        Name of the loop's telemetry: what `bondloop.realtime.session.Prepared.run` gives to ``companion``.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class ClockedRig(FollowingRig):
     ... )
     >>> from bondloop.realtime.session import prepare
     >>> made, forces = prepare(test, 1.0, open_end=True), []
-    >>> def beside(telemetry):  # called while the loop runs; when it returns, the loop is stopped
+    >>> def companion(telemetry):  # called while the loop runs; when it returns, the loop is stopped
     ...     with ClockedRig(made.test, telemetry) as rig:
     ...         forces.append(rig.move_to([0.001]).force[0])
-    >>> run = made.run(beside=beside)
+    >>> run = made.run(companion=companion)
     >>> print(f"{forces[0]:.0e} N")
     2e+03 N
     """

@@ -506,14 +506,19 @@ def serve_on_the_clock(
     made = prepare(test, ServerPolicy.checked, open_end=True, **prepared)
     rigs: list[ClockedRig] = []
 
-    def beside(telemetry: str) -> None:
+    def companion(telemetry: str) -> None:
         with ClockedRig(made.test, telemetry) as rig:
             rigs.append(rig)
             replace(serving, stop=lambda: serving.stop() or bool(asked)).offer(rig)
 
     with interrupts() as asked:  # also when the loop has ended, and a program has not
         run = made.run(
-            record=record, live=live, beside=beside, further=asked, preflight=preflight, operator=operator
+            record=record,
+            live=live,
+            companion=companion,
+            further=asked,
+            preflight=preflight,
+            operator=operator,
         )
     if not rigs:  # ended before it was started
         return run, ""

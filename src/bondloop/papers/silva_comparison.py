@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.codegen import Runner
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import Simulation
@@ -36,7 +36,7 @@ from bondloop.papers.silva_benchmark import (
 )
 from bondloop.rehearsal import steps_of
 from bondloop.results.figures import COLOURS, INK, STYLE, dress, finish, heading, page
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -343,7 +343,7 @@ def trials(seeds: int = 3, plants: int = 20) -> tuple[Trial, ...]:
     return (*(Trial(seed=s) for s in range(1, seeds + 1)), *(Trial(p) for p in range(1, plants + 1)))
 
 
-@telling("comparing controllers")
+@with_progress("comparing controllers")
 def compare(
     controllers: Sequence[str] = tuple(CONTROLLERS),
     cases: Sequence[int] = CASES,
@@ -408,7 +408,7 @@ def _outcomes(
 ) -> list[Outcome]:
     test = silva_benchmark.test(case, controller, record, scale)
     steps = steps_of(test.seconds or SECONDS, test.period)
-    inputs = now_and_next(test.tables.values(), steps, test.period)
+    inputs = tabulated_inputs(test.tables.values(), steps, test.period)
     runner = Runner(test.tick)
     outcomes = []
     for trial in runs:

@@ -3,8 +3,8 @@ from bondloop.readers.measured import refuse as refuse
 from bondloop.readers.reader_process import Reader as Reader
 from bondloop.readers.reader_process import UnreadableError as UnreadableError
 from bondloop.readers.reader_process import Worker as Worker
-from bondloop.readers.reader_process import ask as ask
 from bondloop.readers.reader_process import numbers_of as numbers_of
+from bondloop.readers.reader_process import read_in_process as read_in_process
 from bondloop.readers.reading import expect_library as expect_library
 from bondloop.readers.reading import read_measurements as read_measurements
 from bondloop.readers.sampling import NoTimeError as NoTimeError
@@ -19,6 +19,6 @@ from bondloop.readers.text_cells import fixed_numbers as fixed_numbers
 from bondloop.readers.text_cells import fortran_number as fortran_number
 from bondloop.readers.text_cells import free_numbers as free_numbers
 from bondloop.readers.text_cells import heading as heading
+from bondloop.readers.text_cells import normalised_unit as normalised_unit
 from bondloop.readers.text_cells import number_in as number_in
-from bondloop.readers.text_cells import unit_meant as unit_meant
 from bondloop.readers.text_layout import read_text as read_text

@@ -247,12 +247,12 @@ class Reader(Worker):
     >>> file = Path(tempfile.mkdtemp()) / "rig.npz"
     >>> np.savez(file, x=[1.0, 2.0, 3.0])
     >>> with Reader() as reader:
-    ...     head, body = reader.ask("bondloop.readers.reading:read_parts", file, kind="npz")
+    ...     head, body = reader.read("bondloop.readers.reading:read_parts", file, kind="npz")
     >>> head["units"], np.frombuffer(body).tolist()
     ({'x': ''}, [1.0, 2.0, 3.0])
     """
 
-    def ask(
+    def read(
         self,
         work: str,
         path: Path,
@@ -327,8 +327,10 @@ _shared: dict[int, Reader] = {}
 _sharing = threading.Lock()
 
 
-def ask(work: str, path: Path, needs: Sequence[str] = (), **words: Any) -> tuple[dict[str, Any], bytearray]:
-    """Return what the one reader of this process has read; see `Reader.ask`.
+def read_in_process(
+    work: str, path: Path, needs: Sequence[str] = (), **words: Any
+) -> tuple[dict[str, Any], bytearray]:
+    """Return what the one reader of this process has read; see `Reader.read`.
 
     Parameters
     ----------
@@ -346,7 +348,7 @@ def ask(work: str, path: Path, needs: Sequence[str] = (), **words: Any) -> tuple
         if reader is None:
             _shared.clear()
             reader = _shared[os.getpid()] = Reader()
-    return reader.ask(work, path, needs, **words)
+    return reader.read(work, path, needs, **words)
 
 
 def numbers_of(body: bytearray, count: int, path: Path) -> NDArray[np.float64]:

@@ -29,9 +29,9 @@ from bondloop.containers import (
 )
 from bondloop.errors import InputError
 from bondloop.readers.measured import Measurements
-from bondloop.readers.reader_process import ask
+from bondloop.readers.reader_process import read_in_process
 from bondloop.readers.text import FIRST, from_lines, from_lvm
-from bondloop.readers.text_cells import heading, spelt_unit
+from bondloop.readers.text_cells import heading, unit_or_text
 from bondloop.readers.text_layout import read_text
 
 if TYPE_CHECKING:
@@ -281,12 +281,12 @@ def _tdms(path: Path, found: Measurements) -> None:
                 left_out.append(channel.path)
                 continue
             found.channels[name] = values.astype(np.float64)
-            found.units[name] = spelt_unit(said) or unit
+            found.units[name] = unit_or_text(said) or unit
             step = channel.properties.get("wf_increment")
             if isinstance(step, (int, float)) and step > 0:
                 found.numbers[f"{name}.wf_increment"] = float(step)
                 begins[name] = _begin(channel.properties, float(step))
-    _tell_left_out(found, left_out)
+    _report_left_out(found, left_out)
     _keep_those_that_begin_together(found, begins)
 
 
@@ -343,7 +343,7 @@ def _mdf(path: Path, found: Measurements) -> None:
         left_out: list[str] = []
         for _, number in sorted(groups, reverse=True):
             clock = _mdf_group(content, number, clock, found, left_out)
-    _tell_left_out(found, left_out)
+    _report_left_out(found, left_out)
 
 
 def _mdf_group(
@@ -369,7 +369,7 @@ def _mdf_group(
         values = values.astype(np.float64)
         if signal.invalidation_bits is not None:
             values[np.asarray(signal.invalidation_bits, dtype=bool)] = np.nan
-        found.channels[name], found.units[name] = values, spelt_unit(str(signal.unit or ""))
+        found.channels[name], found.units[name] = values, unit_or_text(str(signal.unit or ""))
     return clock
 
 
@@ -386,7 +386,7 @@ def _parquet(path: Path, found: Measurements) -> None:
         name, unit = (column, str(units[column])) if column in units else _free(found, column, wanted)
         found.channels[name] = table[column].to_numpy().astype(np.float64)
         found.units[name] = unit
-    _tell_left_out(found, [f.name for f in schema if f.name not in wanted])
+    _report_left_out(found, [f.name for f in schema if f.name not in wanted])
 
 
 def _expect_sizes(counts: Iterable[tuple[str, int]], path: Path) -> None:
@@ -403,7 +403,7 @@ def _expect_sizes(counts: Iterable[tuple[str, int]], path: Path) -> None:
         )
 
 
-def _tell_left_out(found: Measurements, names: list[str]) -> None:
+def _report_left_out(found: Measurements, names: list[str]) -> None:
     if names:
         shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         found.notes.append(f"left out, as they hold no numbers or run by another clock: {shown[:400]}")
@@ -467,7 +467,7 @@ def read_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -
         expect_library(kind)
         _expect_beginning(file, kind)
     if kind in NEEDS:
-        answer, body = ask("bondloop.readers.reading:read_parts", file, NEEDS[kind], kind=kind)
+        answer, body = read_in_process("bondloop.readers.reading:read_parts", file, NEEDS[kind], kind=kind)
         if kind in LIBRARIES and not answer["sizes"]:
             raise InputError(f"{path}: a {LIBRARIES[kind][2]} without channels of numbers")
         return Measurements.from_parts(answer, body)

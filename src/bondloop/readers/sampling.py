@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.readers.text_cells import ambiguous, heading, spelt_unit, unit_meant, without_signs
+from bondloop.readers.text_cells import ambiguous, heading, normalised_unit, unit_or_text, without_signs
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def increases_in_seconds(found: Measurements, name: str) -> bool:
         Of the column.
     """
     values = found.channels[name]
-    seconds = unit_meant(found.units[name]) in ("s", "ms", "us", "µs")
+    seconds = normalised_unit(found.units[name]) in ("s", "ms", "us", "µs")
     return seconds and values.size > 2 and bool((np.diff(values) > 0).all())
 
 
@@ -128,7 +128,7 @@ def stated(key: str, value: str) -> tuple[str, float] | None:
     said = match[2] or unit
     if word in _RATES and (samples := _PER_SECOND.fullmatch(said)):
         said = f"{samples[1].replace('K', 'k')}Hz"
-    meant = unit_meant(said) if said else ""
+    meant = normalised_unit(said) if said else ""
     if meant is None and sampled:
         kind = "Hz or S/s" if word in _RATES else "s"
         raise InputError(f"{name.strip()!r} is in {said:.20}; expected {kind}; give the rate (rate=...)")
@@ -278,7 +278,7 @@ def _factor(name: str, unit: str) -> float:
     """Return seconds per unit of a time column, from its unit or from its name (``t_ms``)."""
     said = unit or unit_in_name(name) or "s"
     try:
-        return quantity(f"1 {spelt_unit(said) or 's'}", "s")
+        return quantity(f"1 {unit_or_text(said) or 's'}", "s")
     except InputError as error:
         raise InputError(f"the unit of the time '{name}': {error}") from None
 

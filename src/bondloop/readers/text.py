@@ -14,7 +14,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.readers.measured import Measurements, refuse
 from bondloop.readers.sampling import stated
-from bondloop.readers.text_cells import cells_of, heading, number_in, separator_in, spelt_unit
+from bondloop.readers.text_cells import cells_of, heading, number_in, separator_in, unit_or_text
 from bondloop.readers.text_layout import (
     NUMBERS,
     STAMPS,
@@ -269,7 +269,7 @@ def _headings(
         faults += filter(None, [_whole_or_decimal(lines, layout)])
     if layout.units is not None:
         for place, cell in enumerate(cells_of(lines[layout.units], layout.separator)[: len(units)]):
-            units[place] = units[place] or spelt_unit(cell.strip("[]() "))
+            units[place] = units[place] or unit_or_text(cell.strip("[]() "))
     for place, kind in enumerate(layout.kinds):
         if kind == NUMBERS and not names[place]:
             faults.append(f"line {layout.names + 1}, column {place + 1}: no name")
@@ -453,7 +453,7 @@ def _segment(
     for place in signals:
         unit = labels[place] or heading(names[place])[1]
         segment.columns[called[place]] = numbers.get(place, np.zeros(0))
-        segment.units[called[place]] = spelt_unit(unit)
+        segment.units[called[place]] = unit_or_text(unit)
     times = [numbers[place] for place in numbers if names[place] == _TIME]
     if times and np.isfinite(times[0]).any():
         if any(not np.array_equal(other, times[0]) for other in times[1:]):

@@ -33,7 +33,7 @@ _BRACKETS = re.compile(r"(?P<name>.*\S)?(?P<space>\s*)\[(?P<unit>[^\[\]]*)\]")
 _SLASH = re.compile(r"(?P<name>.*\S)(?:\s+/\s*|,\s+)(?P<unit>\S+)")
 
 
-def unit_meant(text: str) -> str | None:
+def normalised_unit(text: str) -> str | None:
     """Return a unit in bondloop's spelling; None for a text that is no unit, nothing for 'no unit'.
 
     Parameters
@@ -43,7 +43,7 @@ def unit_meant(text: str) -> str | None:
 
     Examples
     --------
-    >>> unit_meant("Sec"), unit_meant("kN"), unit_meant("-"), unit_meant("left")
+    >>> normalised_unit("Sec"), normalised_unit("kN"), normalised_unit("-"), normalised_unit("left")
     ('s', 'kN', '', None)
     """
     plain = text.strip()
@@ -57,13 +57,13 @@ def unit_meant(text: str) -> str | None:
     return meant if any(character.isalpha() or character == "%" for character in meant) else None
 
 
-def spelt_unit(text: str) -> str:
+def unit_or_text(text: str) -> str:
     """Return a unit in bondloop's spelling, or the text as it stands where it is no unit that is known.
 
-    >>> spelt_unit("Sec"), spelt_unit(" bits")
+    >>> unit_or_text("Sec"), unit_or_text(" bits")
     ('s', 'bits')
     """
-    meant = unit_meant(text)
+    meant = normalised_unit(text)
     return text.strip() if meant is None else meant
 
 
@@ -86,15 +86,15 @@ def heading(cell: str) -> tuple[str, str]:
     cell = cell.strip()
     match = _BRACKETS.fullmatch(cell)
     if match and match["name"]:
-        meant = unit_meant(match["unit"])
+        meant = normalised_unit(match["unit"])
         if match["space"] or meant:
             return match["name"], match["unit"].strip() if meant is None else meant
         return cell, ""
     name, inside = _parenthesis(cell)
-    meant = unit_meant(inside) if name else None
+    meant = normalised_unit(inside) if name else None
     if meant is None:
         match = _SLASH.fullmatch(cell)
-        name, meant = (match["name"], unit_meant(match["unit"]) or None) if match else (cell, None)
+        name, meant = (match["name"], normalised_unit(match["unit"]) or None) if match else (cell, None)
     return (cell, "") if meant is None else (name, meant)
 
 

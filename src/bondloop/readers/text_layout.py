@@ -23,10 +23,10 @@ from bondloop.readers.text_cells import (
     day_in,
     grouped,
     heading,
+    normalised_unit,
     number_in,
     separator_in,
     sign_faults,
-    unit_meant,
 )
 
 if TYPE_CHECKING:
@@ -311,9 +311,9 @@ def names_in(line: str, separator: str | None, width: int) -> list[str]:
 
 def _is_units(line: str, separator: str | None) -> bool:
     cells = [cell.strip("[]() ") for cell in cells_of(line, separator) if cell]
-    if any(is_time_name(cell) and unit_meant(cell) is None for cell in cells):
+    if any(is_time_name(cell) and normalised_unit(cell) is None for cell in cells):
         return False  # T1 and T2 can be tesla, but not beside a column called time
-    known = sum(unit_meant(cell) is not None or cell.lower() in {"date", "text", ""} for cell in cells)
+    known = sum(normalised_unit(cell) is not None or cell.lower() in {"date", "text", ""} for cell in cells)
     return bool(cells) and 2 * known > len(cells)
 
 
@@ -330,10 +330,10 @@ def _under_names(line: str, higher: str, separator: str | None, width: int) -> t
         return False, False
     texts = [cell.strip("[]() ") for cell in cells]
     if any(heading(cell)[1] for cell in cells) or any(
-        is_time_name(text) and unit_meant(text) is None for text in texts
+        is_time_name(text) and normalised_unit(text) is None for text in texts
     ):
         return False, False  # names themselves
-    known = [text for text in texts if text and unit_meant(text)]
+    known = [text for text in texts if text and normalised_unit(text)]
     has_time = any(is_time_name(heading(name)[0]) for name in names)
     proof = any((len(t) > 1 or t == "s") and t.lower() not in _NAMES_TOO for t in known)
     sure = bool(known) and (has_time or (proof and separator is not None))

@@ -1,8 +1,8 @@
 from bondloop.realtime import channels as channels
 from bondloop.realtime import programs as programs
 from bondloop.realtime.console import Console as Console
+from bondloop.realtime.mailbox import CommandReceipt as CommandReceipt
 from bondloop.realtime.mailbox import Mailbox as Mailbox
-from bondloop.realtime.mailbox import Ticket as Ticket
 from bondloop.realtime.options import LoopOptions as LoopOptions
 from bondloop.realtime.options import RigOptions as RigOptions
 from bondloop.realtime.options import read_key as read_key
@@ -35,11 +35,11 @@ from bondloop.realtime.stop_requests import PREFIX as PREFIX
 from bondloop.realtime.stop_requests import REQUESTS as REQUESTS
 from bondloop.realtime.stop_requests import STATES as STATES
 from bondloop.realtime.stop_requests import Request as Request
-from bondloop.realtime.stop_requests import Requested as Requested
+from bondloop.realtime.stop_requests import RequestOutcome as RequestOutcome
 from bondloop.realtime.stop_requests import Requests as Requests
 from bondloop.realtime.stop_requests import living_loops as living_loops
+from bondloop.realtime.stop_requests import loops_of_other_users as loops_of_other_users
 from bondloop.realtime.stop_requests import opened as opened
-from bondloop.realtime.stop_requests import others_loops as others_loops
 from bondloop.realtime.stop_requests import request as request
 from bondloop.realtime.stop_requests import request_all as request_all
 from bondloop.realtime.summary import STOPPED as STOPPED

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.realtime.mailbox import Mailbox, Ticket
+from bondloop.realtime.mailbox import CommandReceipt, Mailbox
 from bondloop.realtime.preflight import Preflight
 from bondloop.realtime.ring import EventLog, Ring, Status
 from bondloop.realtime.segment import Segment, is_alive
@@ -23,8 +23,8 @@ from bondloop.realtime.snapshot import (
     ShownParameter,
     Snapshot,
     cause_unit,
-    found_channel,
     passed_limit,
+    tripped_channel,
 )
 from bondloop.realtime.stop_requests import REQUESTS, Request, living_loops
 from bondloop.safety import (
@@ -228,7 +228,7 @@ class Console:
         if status.cause not in OF_THE_TICK:
             known = (status.cause_value, own, "")
         elif status.cause_value != status.cause:  # the executive itself found a value beyond its bound
-            limit, name = found_channel(status.cause, status.cause_detail, names, self.metadata)
+            limit, name = tripped_channel(status.cause, status.cause_detail, names, self.metadata)
             known = (status.cause_value, limit, name)
         elif len(rows):
             known = passed_limit(
@@ -299,7 +299,7 @@ class Console:
 
     # ---------------------------------------------------------------- steering
 
-    def arm(self, who: str = "") -> Ticket:
+    def arm(self, who: str = "") -> CommandReceipt:
         """Let the next start be obeyed, where the loop asks for that (`LoopOptions.arm`).
 
         A machine is refused while items of its pre-flight list are missing.
@@ -312,7 +312,7 @@ class Console:
         self._expect_preflight(who)
         return self._sent("arm", self.mailbox.arm(who))
 
-    def start(self, who: str = "") -> Ticket:
+    def start(self, who: str = "") -> CommandReceipt:
         """Make the loop active; a machine as in `arm`.
 
         Parameters
@@ -332,7 +332,7 @@ class Console:
             self.preflight.expect_complete()
             self.preflight.record(who)
 
-    def hold(self, who: str = "") -> Ticket:
+    def hold(self, who: str = "") -> CommandReceipt:
         """Let the excitation fade out, at the rate of its span; the halves stay coupled, time goes on.
 
         Parameters
@@ -342,7 +342,7 @@ class Console:
         """
         return self.set({self._held: 1.0}, who)
 
-    def resume(self, who: str = "") -> Ticket:
+    def resume(self, who: str = "") -> CommandReceipt:
         """Let the excitation come back to its span after a hold.
 
         Parameters
@@ -358,7 +358,7 @@ class Console:
             raise InputError(NO_SPAN)
         return HOLD
 
-    def ramp_in(self, *switches: str, who: str = "") -> Ticket:
+    def ramp_in(self, *switches: str, who: str = "") -> CommandReceipt:
         """Ramp switches in: ``"displacement"``, ``"force"``; both unless named.
 
         Parameters
@@ -370,7 +370,7 @@ class Console:
         """
         return self._ramp(1.0, switches, who)
 
-    def ramp_out(self, *switches: str, who: str = "") -> Ticket:
+    def ramp_out(self, *switches: str, who: str = "") -> CommandReceipt:
         """Ramp switches out, as `ramp_in`.
 
         Parameters
@@ -382,7 +382,7 @@ class Console:
         """
         return self._ramp(0.0, switches, who)
 
-    def _ramp(self, target: float, switches: tuple[str, ...], who: str) -> Ticket:
+    def _ramp(self, target: float, switches: tuple[str, ...], who: str) -> CommandReceipt:
         for name in switches:
             if name not in SWITCHES:
                 raise InputError(f"there is no switch '{name}'; expected {' or '.join(SWITCHES)}")
@@ -392,7 +392,7 @@ class Console:
             raise InputError("this test has no switches to ramp: HybridTest(..., switches=Switches(...))")
         return self.set(dict.fromkeys(wanted, target), who=who)
 
-    def span(self, factor: float, who: str = "") -> Ticket:
+    def span(self, factor: float, who: str = "") -> CommandReceipt:
         """Multiply the excitation by a factor, within what the test allows.
 
         Parameters
@@ -406,7 +406,7 @@ class Console:
             raise InputError(NO_SPAN)
         return self.set({SPAN: factor}, who)
 
-    def retreat(self, who: str = "") -> Ticket:
+    def retreat(self, who: str = "") -> CommandReceipt:
         """Bring the rig to its safe position and stay there, without a trip; a reset leaves it.
 
         Parameters
@@ -416,7 +416,7 @@ class Console:
         """
         return self._requested("retreat", self.mailbox.retreat(who))
 
-    def stop(self, who: str = "") -> Ticket:
+    def stop(self, who: str = "") -> CommandReceipt:
         """End the test: to the safe position, then the loop ends. It needs no mailbox.
 
         Parameters
@@ -426,7 +426,7 @@ class Console:
         """
         return self._requested("stop", self.mailbox.stop(who))
 
-    def trip(self, who: str = "") -> Ticket:
+    def trip(self, who: str = "") -> CommandReceipt:
         """Trip: bring the rig to its safe state, with the operator as the cause. It needs no mailbox.
 
         Parameters
@@ -436,7 +436,7 @@ class Console:
         """
         return self._requested("trip", self.mailbox.trip(who=who))
 
-    def reset(self, who: str = "") -> Ticket:
+    def reset(self, who: str = "") -> CommandReceipt:
         """Leave the safe state: the loop is inactive again, as at the beginning.
 
         Parameters
@@ -446,7 +446,7 @@ class Console:
         """
         return self._sent("reset", self.mailbox.reset(who))
 
-    def set(self, values: Mapping[str, float], who: str = "") -> Ticket:
+    def set(self, values: Mapping[str, float], who: str = "") -> CommandReceipt:
         """Change parameters of the tick, all of them in one tick or none.
 
         Parameters
@@ -460,10 +460,10 @@ class Console:
         shown = ", ".join(f"{name} = {float(value):g}" for name, value in values.items())
         return self._sent(f"set {shown}", number)
 
-    def _sent(self, words: str, number: int) -> Ticket:
-        return Ticket(words, lambda: self._outcome(number), number)
+    def _sent(self, words: str, number: int) -> CommandReceipt:
+        return CommandReceipt(words, lambda: self._outcome(number), number)
 
-    def _requested(self, kind: Request, count: int) -> Ticket:
+    def _requested(self, kind: Request, count: int) -> CommandReceipt:
         """Return a ticket of what needs no mailbox; a loop that has ended moves nothing any more."""
 
         def outcome() -> str | None:
@@ -472,7 +472,7 @@ class Console:
                 return self._refusals.get(kind, "")
             return "" if self._ended() else None
 
-        return Ticket(kind, outcome)
+        return CommandReceipt(kind, outcome)
 
     def _ended(self) -> bool:
         return self._rows.state == "finalized" or not is_alive(self.segment)

@@ -260,7 +260,7 @@ def _unit(test: HybridTest, name: str) -> str:
     return units.get(name, f"{unit or '1'}/s")
 
 
-def elsewhere_words(test: HybridTest, interface: int, apart: float) -> str:
+def start_offset_words(test: HybridTest, interface: int, apart: float) -> str:
     """Say how far from where the test begins the rig stood.
 
     Parameters
@@ -332,7 +332,7 @@ def for_a_machine(
     policy
         Of what is added.
     """
-    given = as_told(test.interlock or Interlock(), options)
+    given = with_loop_options(test.interlock or Interlock(), options)
     limits = given.limits.stricter(test.limits)
     missing = [name for name in NEEDED if getattr(limits, name) is None]
     derives = None in (limits.tracking_error, given.power)
@@ -354,7 +354,7 @@ def for_a_machine(
     return test.replaced(interlock=whole)
 
 
-def as_told(interlock: Interlock, options: Mapping[str, Any]) -> Interlock:
+def with_loop_options(interlock: Interlock, options: Mapping[str, Any]) -> Interlock:
     """Return an interlock as the operator wants it: deadline and retreat are options of the loop, too.
 
     So that there is one of each, whoever finds the fault, and it is the one in the file.
@@ -368,7 +368,7 @@ def as_told(interlock: Interlock, options: Mapping[str, Any]) -> Interlock:
 
     Examples
     --------
-    >>> told = as_told(Interlock(), {"overrun_limit": 3, "retreat": 0.02})
+    >>> told = with_loop_options(Interlock(), {"overrun_limit": 3, "retreat": 0.02})
     >>> told.deadline, told.retreat, told.release
     (3, 0.02, 0.02)
     """

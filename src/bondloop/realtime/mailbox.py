@@ -253,7 +253,7 @@ class Mailbox:
         self.close()
 
 
-class Ticket:
+class CommandReceipt:
     """What became of a command.
 
     Parameters
@@ -267,7 +267,7 @@ class Ticket:
 
     Examples
     --------
-    >>> ticket = Ticket("start", lambda: "the loop is active already", 7)
+    >>> ticket = CommandReceipt("start", lambda: "the loop is active already", 7)
     >>> ticket.done, ticket.refused
     (True, 'the loop is active already')
     """
@@ -278,7 +278,7 @@ class Ticket:
 
     def __repr__(self) -> str:
         said = "waits" if not self.done else self.refused or "obeyed"
-        return f"<Ticket {self.number}: {self.words}: {said}>"
+        return f"<CommandReceipt {self.number}: {self.words}: {said}>"
 
     def _outcome(self) -> str | None:
         if self._known is None:

@@ -78,13 +78,13 @@ class _Child:
             timer.cancel()
         if not line or line[0] != "ready":
             self.process.wait()
-            said = self.said.strip().splitlines()
+            said = self.messages.strip().splitlines()
             self._close_files()
             raise InputError(said[-1] if said else _unready(Path(command[0]).name, self.process.returncode))
         self.ready = line[1:]
 
     @property
-    def said(self) -> str:
+    def messages(self) -> str:
         """Lines that the process wrote for people: what was not granted, how it ended."""
         if self._said.closed:
             return self._kept
@@ -132,7 +132,7 @@ class _Child:
             self.process.wait()
 
     def _close_files(self) -> None:
-        self._kept = self.said
+        self._kept = self.messages
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._said.close()
@@ -263,7 +263,7 @@ class LoopProcess(_Child):
             remove(self.name)
             if is_there:
                 raise
-            raise BondloopError(f"the loop ended as soon as it had begun: {self.said.strip()}") from error
+            raise BondloopError(f"the loop ended as soon as it had begun: {self.messages.strip()}") from error
         self.ring = Ring(self.segment)
         self.mailbox = Mailbox(self.segment)
         self.attendant = Attendant(self, self.segment.header, period) if supervise else None

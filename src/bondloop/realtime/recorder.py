@@ -81,7 +81,7 @@ class Recorder:
     about
         ``description`` and ``attributes`` for the record, and ``steps``: how many ticks are wanted.
     tells
-        Whether to say on standard output, after every write, how far it has come; see `News`.
+        Whether to say on standard output, after every write, how far it has come; see `RecorderProgress`.
     policy
         How it writes; as the package has it, unless given.
     """

@@ -79,7 +79,7 @@ class Health:
         return self.over or self.lost > 0
 
 
-class News:
+class RecorderProgress:
     """What a recorder says of itself while it works: a line ``at CURSOR LOST BEFORE`` after every write.
 
     Parameters
@@ -101,15 +101,15 @@ class News:
 
     Examples
     --------
-    >>> first = News(["at 100 0 0", "at 180 20 0", "nonsense"])
+    >>> first = RecorderProgress(["at 100 0 0", "at 180 20 0", "nonsense"])
     >>> first.wait()
-    >>> second = News(["at 900 0 200"], first)  # the oldest that it found was number 200
+    >>> second = RecorderProgress(["at 900 0 200"], first)  # the oldest that it found was number 200
     >>> second.wait()
     >>> (first.at, first.lost), (second.at, second.lost)
     ((180, 20), (900, 40))
     """
 
-    def __init__(self, lines: Iterable[str] = (), after: News | None = None) -> None:
+    def __init__(self, lines: Iterable[str] = (), after: RecorderProgress | None = None) -> None:
         self.at: int | None = None if after is None else after.at
         self.lost: int = 0 if after is None else after.lost
         self.files: list[str] = [] if after is None else after.files
@@ -153,7 +153,7 @@ class News:
 
         Examples
         --------
-        >>> news = News(["at 1000 0 0"])
+        >>> news = RecorderProgress(["at 1000 0 0"])
         >>> news.wait()
         >>> news.health(1400, 1000, paced=True).words
         ''
@@ -212,7 +212,7 @@ class Recorders:
         self._command += [] if cpu is None else ["--not-on", str(cpu)]
         self._process: subprocess.Popen[str] | None = None
         self._refused = ""
-        self._news = News()
+        self._news = RecorderProgress()
         self._told: subprocess.Popen[str] | None = None
         self._starting = self._start()
         try:
@@ -271,7 +271,7 @@ class Recorders:
             said = process.stdout.readline().split(maxsplit=1)
             if said and said[0] == "ready":
                 self.paths.append(Path(said[1].strip()))
-                self._news = News(process.stdout, self._news)
+                self._news = RecorderProgress(process.stdout, self._news)
                 return
             process.wait()
             why = process.stderr.read().strip().splitlines()
@@ -313,7 +313,7 @@ class Recorders:
         Parameters
         ----------
         written, slots, paced
-            As in `News.health`.
+            As in `RecorderProgress.health`.
         active
             Whether the loop goes on: a recorder ends by itself after it has.
         """

@@ -21,11 +21,11 @@ from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.realtime.channels.wiring import refuse_misfits
 from bondloop.realtime.machine_limits import (
-    as_told,
-    elsewhere_words,
     for_a_machine,
     machine_options,
+    start_offset_words,
     trips_in_words,
+    with_loop_options,
 )
 from bondloop.realtime.options import LoopOptions, RigOptions, fresh_key
 from bondloop.realtime.policy import PreflightPolicy, SessionPolicy
@@ -43,7 +43,7 @@ from bondloop.realtime.programs.interface import measured_names
 from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_run, merged_files
 from bondloop.realtime.segment import need_linux, write_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
-from bondloop.realtime.supervision import Beside, interrupts, silence, silence_words
+from bondloop.realtime.supervision import LoopCompanion, interrupts, silence, silence_words
 from bondloop.rehearsal import Run, operated, origin, run_length, steps_of
 from bondloop.safety import WARNING, Cause
 
@@ -195,7 +195,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
         test = for_a_machine(test, length, check, link, more, policy.machine)
         more = machine_options(test, more)
     elif not inactive:
-        test = _as_told(test, more)
+        test = _with_loop_options(test, more)
     _pace(more, test, scheme, policy, lock_step=lock_step, start_rig=start_rig, emulated=emulated)
     given = replace(
         _options(test, steps, link, lock_step, more, policy, endless=seconds is None or open_end),
@@ -261,11 +261,11 @@ def _refuse_unchecked(check: Check) -> None:
         )
 
 
-def _as_told(test: HybridTest, more: Mapping[str, Any]) -> HybridTest:
+def _with_loop_options(test: HybridTest, more: Mapping[str, Any]) -> HybridTest:
     """Return a test whose interlock has the deadline and the retreat of the loop's options."""
     if test.interlock is None:
         return test
-    told = as_told(test.interlock, more)
+    told = with_loop_options(test.interlock, more)
     return test if told is test.interlock else test.replaced(interlock=told)
 
 
@@ -345,14 +345,14 @@ class Prepared:
         record: str | Path | None = None,
         live: Callable[[Live], None] | None = None,
         started: Callable[[str], None] | None = None,
-        beside: Callable[[str], None] | None = None,
+        companion: Callable[[str], None] | None = None,
         further: list[int] | None = None,
         preflight: Callable[[Preflight], bool] | None = None,
         operator: str = "",
     ) -> Run:
         """Start everything, wait, and return what was recorded; arguments as in `run_realtime`.
 
-        `beside` is called in a thread of its own once the loop was told to start, with the name of its
+        `companion` is called in a thread of its own once the loop was told to start, with the name of its
         telemetry; when it returns, or fails, the loop is stopped. Ctrl-C stops the loop; `further` gets those
         that follow, for who waits beside it.
         """
@@ -378,7 +378,7 @@ class Prepared:
             stack.callback(loop.send, signal.SIGTERM)  # before anything else is waited for
             if started is not None:
                 started(loop.name)
-            helper = None if beside is None else Beside(beside, loop)
+            helper = None if companion is None else LoopCompanion(companion, loop)
             start = (
                 None
                 if self.options.start or self.options.arm
@@ -429,7 +429,7 @@ class Prepared:
         loop: LoopProcess,
         recorders: Recorders,
         live: Callable[[Live], None] | None,
-        helper: Beside | None,
+        helper: LoopCompanion | None,
         further: list[int] | None,
         words: _SessionWords,
         start: _Start | None,
@@ -490,7 +490,9 @@ class Prepared:
         files = last_run(recorders.files)
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
         if known["cause"] == Cause.ELSEWHERE:
-            known["message"] = elsewhere_words(self.test, known["cause_detail"], float(known["cause_value"]))
+            known["message"] = start_offset_words(
+                self.test, known["cause_detail"], float(known["cause_value"])
+            )
         merged, cycles = merged_files(files)
         if loop.status().run > 1:  # the loop knows no more of earlier runs: their files do
             known.update({name: merged.attributes[name] for name in known if name in merged.attributes})
@@ -504,7 +506,7 @@ class Prepared:
             "notes": [
                 *self.in_force,
                 *page_notes,
-                *(line for line in loop.said.splitlines() if line.strip()),
+                *(line for line in loop.messages.splitlines() if line.strip()),
             ],
             "recording": "; ".join(recorders.troubles),
             "samples_missing": known["steps"] - len(merged),

@@ -25,7 +25,7 @@ _KINDS = {
 }
 
 
-def found_channel(
+def tripped_channel(
     cause: int, detail: int, names: Sequence[str], metadata: Mapping[str, Any]
 ) -> tuple[float | None, str]:
     """Return limit and channel of a trip for which the executive itself found a value.
@@ -43,7 +43,11 @@ def found_channel(
     --------
     >>> loop = {"commands": ["command"], "measured": ["measured.force"], "limits": {"command rate": 0.2}}
     >>> names = ["r", "command", "measured.force"]
-    >>> found_channel(17, 0, names, loop), found_channel(7, 1, names, loop), found_channel(7, 3, names, loop)
+    >>> (
+    ...     tripped_channel(17, 0, names, loop),
+    ...     tripped_channel(7, 1, names, loop),
+    ...     tripped_channel(7, 3, names, loop),
+    ... )
     ((0.2, 'command'), (None, 'command'), (None, 'measured.force'))
     """
     own = metadata.get("limits", {}).get(limit_name(cause))

@@ -206,7 +206,7 @@ def _segments() -> list[Path]:
     return [path for path in paths if not path.name.startswith(f"{PREFIX}link-")]
 
 
-def others_loops() -> list[str]:
+def loops_of_other_users() -> list[str]:
     """Return the names of the segments of other users' loops: whether they run only these can tell."""
     names = []
     for path in _segments():
@@ -229,7 +229,7 @@ def living_loops() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Requested:
+class RequestOutcome:
     """What became of a request.
 
     Parameters
@@ -273,9 +273,9 @@ class Requests:
         self.kind = kind
         self._began = time.monotonic()
         self._waiting: dict[str, tuple[BinaryIO, int]] = {}
-        self._known: dict[str, Requested] = {}
+        self._known: dict[str, RequestOutcome] = {}
         for loop in loops:
-            self._known[loop] = Requested(loop, False, 0.0, missing=True)
+            self._known[loop] = RequestOutcome(loop, False, 0.0, missing=True)
             with contextlib.suppress(OSError, InputError):
                 file = _loop_file(loop)
                 self._waiting[loop] = file, request(file.fileno(), kind, who)
@@ -287,12 +287,12 @@ class Requests:
             heard, state = counts(number, self.kind)[1] >= count, _state(number)
             refused = heard and _refused(number, self.kind)
             done, passed = heard or state == "finalized", time.monotonic() - self._began
-            self._known[loop] = Requested(loop, done, passed, state=state, refused=refused)
+            self._known[loop] = RequestOutcome(loop, done, passed, state=state, refused=refused)
             if done or state == "dead":
                 self._waiting.pop(loop)[0].close()
         return not self._waiting
 
-    def close(self) -> list[Requested]:
+    def close(self) -> list[RequestOutcome]:
         """Wait no longer; return what became of each."""
         for file, _ in self._waiting.values():
             file.close()
@@ -300,7 +300,9 @@ class Requests:
         return list(self._known.values())
 
 
-def request_all(loops: Iterable[str], kind: Request, who: str = "", patience: float = 2.0) -> list[Requested]:
+def request_all(
+    loops: Iterable[str], kind: Request, who: str = "", patience: float = 2.0
+) -> list[RequestOutcome]:
     """Give a request to loops, and wait until each has confirmed it.
 
     Parameters

@@ -162,7 +162,7 @@ class Attendant:
         self._rope.close()
 
 
-class Beside(threading.Thread):
+class LoopCompanion(threading.Thread):
     """Calls a function with the name of a loop's telemetry; when it returns or fails, the loop is stopped.
 
     Parameters
@@ -174,7 +174,7 @@ class Beside(threading.Thread):
     """
 
     def __init__(self, function: Callable[[str], None], loop: LoopProcess) -> None:
-        super().__init__(name="bondloop-beside", daemon=True)
+        super().__init__(name="bondloop-companion", daemon=True)
         self._function, self._loop = function, loop
         self._error: BaseException | None = None
 

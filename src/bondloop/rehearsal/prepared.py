@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.codegen import Result, Runner
 from bondloop.engine.data import checked_values
 from bondloop.engine.ir import Meaning, calls, dump_tick
@@ -24,7 +24,7 @@ from bondloop.rehearsal.tunables import checked_sets
 from bondloop.results.records import Record
 from bondloop.rigs import SEED
 from bondloop.safety import CAUSE, cause_words
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +120,7 @@ class PreparedTest:
     def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
         """Return the rows of the tabulated signals, which are the same in every run of a length."""
         if self._inputs is None or self._inputs[0] != steps:
-            rows = now_and_next(self._tables.values(), steps, self._tick.period) if self._tables else None
+            rows = tabulated_inputs(self._tables.values(), steps, self._tick.period) if self._tables else None
             self._inputs = steps, rows
         return self._inputs[1]
 
@@ -148,7 +148,7 @@ def _with_numbers(tick: Tick, numbers: Mapping[str, float]) -> Tick:
     return replace(tick, parameters=parameters, states=states) if numbers else tick
 
 
-@telling("repeating the run")
+@with_progress("repeating the run")
 def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
     """Repeat a saved run exactly, from its file alone.
 

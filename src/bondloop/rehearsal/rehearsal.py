@@ -16,7 +16,7 @@ from bondloop.engine.ir import Const, Expr, Meaning, Role, Var
 from bondloop.errors import InputError
 from bondloop.rigs import MEASURED
 from bondloop.safety import CAUSE
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ class Rehearsal:
         self._kept: list[Snapshot] = [self.runner.snapshot()]
         tables = test.tables
         refuse_beyond_memory(steps, len(tables), 0)
-        self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
+        self.inputs = tabulated_inputs(tables.values(), steps, test.period) if tables else None
         self.motions: dict[str, NDArray[np.float64]] | None = None
         self._stretches: deque[_Stretch] = deque(maxlen=REMEMBERED)
 

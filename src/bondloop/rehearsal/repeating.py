@@ -12,7 +12,7 @@ from bondloop.containers import LARGEST
 from bondloop.engine.ir import load_tick
 from bondloop.errors import BondloopError, InputError
 from bondloop.rehearsal.tunables import checked_sets
-from bondloop.signals import now_and_next, signal_from
+from bondloop.signals import signal_from, tabulated_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +99,9 @@ class Repetition:
         old
             The record of the file.
         """
-        tables = now_and_next(self.signals.values(), self.steps, self.tick.period) if self.signals else None
+        tables = (
+            tabulated_inputs(self.signals.values(), self.steps, self.tick.period) if self.signals else None
+        )
         if not self.measured:
             return tables
         seen = np.column_stack([old[name][: self.steps] for name in self.measured])

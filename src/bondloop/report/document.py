@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import bondloop
 from bondloop.check import draw_check
-from bondloop.display import folded, paragraph, picture, preformatted, section, table, telling
+from bondloop.display import folded, paragraph, picture, preformatted, section, table, with_progress
 from bondloop.errors import BondloopError, InputError
 from bondloop.realtime import summary_lines
 from bondloop.rehearsal import Run
@@ -62,7 +62,7 @@ def measures(reported: Sequence[ReportedRun]) -> Iterator[str]:
         yield paragraph(note, "note")
 
 
-def beside(reported: Sequence[ReportedRun]) -> Iterator[str]:
+def comparison(reported: Sequence[ReportedRun]) -> Iterator[str]:
     """Set several runs side by side: a figure, measures, and in what the tests differ."""
     runs, names = [t.run for t in reported], [t.name for t in reported]
     figure = compared(runs, names)
@@ -150,7 +150,7 @@ def preflight(t: ReportedRun) -> Iterator[str]:
         yield paragraph(words, "verdict poorly")
 
 
-def went(t: ReportedRun) -> Iterator[str]:
+def outcome(t: ReportedRun) -> Iterator[str]:
     """Say how it went: findings with their grades, limits, figures."""
     found = [("-" if f.grade is None else f.grade.words, f.sentence) for f in t.run.judgement.findings]
     if found:
@@ -241,7 +241,7 @@ def literature(reported: Sequence[ReportedRun]) -> Iterator[str]:
     yield folded("BibTeX", preformatted("\n\n".join(entries)), long=True)
 
 
-@telling("writing the report")
+@with_progress("writing the report")
 def write_report(
     runs: Run | str | Path | Sequence[Run | str | Path],
     path: str | Path | None = None,
@@ -312,7 +312,7 @@ def _body(reported: Sequence[ReportedRun]) -> Iterator[str]:
     several = len(reported) > 1
     yield section("In short", short(reported), "short")
     if several:
-        yield section("Side by side", beside(reported), "beside")
+        yield section("Side by side", comparison(reported), "beside")
     else:
         yield section("Measures", measures(reported), "measures")
     for t in reported:
@@ -321,7 +321,7 @@ def _body(reported: Sequence[ReportedRun]) -> Iterator[str]:
         yield section(f"What was tested{suffix}", tested(t), f"tested{tag}")
         yield section(f"May it be run?{suffix}", checked(t), f"check{tag}")
         yield section(f"Pre-flight{suffix}", preflight(t), f"preflight{tag}")
-        yield section(f"How it went{suffix}", went(t), f"went{tag}")
+        yield section(f"How it went{suffix}", outcome(t), f"went{tag}")
         yield section(f"On the clock{suffix}", clock(t), f"clock{tag}")
         yield section(f"To repeat it{suffix}", repeat(t), f"repeat{tag}")
     yield section("Literature", literature(reported), "literature")

@@ -107,17 +107,17 @@ def short_numbers(text: str) -> str:
     return re.sub(LONG_NUMBER, lambda match: f"{float(match[0]):.6g}", text)
 
 
-class Tell(Protocol):
+class Describer(Protocol):
     """Says what a description is of, with the unit of what a signal measures."""
 
     def __call__(self, description: object, unit: str, *, inside: bool) -> str:
         """Return the words."""
 
 
-Special = Callable[[Mapping[str, Any], str, Tell], str]
+Special = Callable[[Mapping[str, Any], str, Describer], str]
 
 
-def several(values: Sequence[Any], unit: str, tell: Tell) -> str:
+def several(values: Sequence[Any], unit: str, tell: Describer) -> str:
     """Return the entries of a list; equal numbers once, a matrix by its size."""
     numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
     if len(numbers) == len(values) > 1 and len(set(numbers)) == 1:
@@ -129,7 +129,7 @@ def several(values: Sequence[Any], unit: str, tell: Tell) -> str:
     return f"{', '.join(texts)}{more}"
 
 
-def _process(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+def _process(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
     """Say a process as its transfer function.
 
     >>> in_words({"process": "Process", "numerator": [2.0], "denominator": [0.012, 1.0], "delay": 0.004})
@@ -164,11 +164,11 @@ def _polynomial(coefficients: Sequence[float]) -> str:
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _actuator(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+def _actuator(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
     return tell(description["process"], unit, inside=True)
 
 
-def _table(description: Mapping[str, Any], unit: str, _: Tell, factor: float = 1.0) -> str:
+def _table(description: Mapping[str, Any], unit: str, _: Describer, factor: float = 1.0) -> str:
     """Say how long a table is, and its largest value.
 
     >>> in_words({"signal": "Table", "times": [0.0, 0.02, 0.04], "values": [0.0, -1.0, 0.5]}, "m/s^2")
@@ -180,7 +180,7 @@ def _table(description: Mapping[str, Any], unit: str, _: Tell, factor: float = 1
     return f"table of {len(values):,} values over {length:.4g} s, largest {most}"
 
 
-def _recorded(description: Mapping[str, Any], unit: str, _tell: Tell) -> str:
+def _recorded(description: Mapping[str, Any], unit: str, _tell: Describer) -> str:
     samples, period = np.array(description["samples"], dtype=float), float(description["sample_period"])
     scale, motion = float(description.get("scale", 1.0)), str(description.get("motion", "motion"))
     own = {"acceleration": "m/s^2", "velocity": "m/s", "displacement": "m"}.get(motion, unit)
@@ -191,18 +191,18 @@ def _recorded(description: Mapping[str, Any], unit: str, _tell: Tell) -> str:
     return f"recorded {motion}{name}: {length}{times}, largest {most}"
 
 
-def _scaled(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+def _scaled(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
     factor, of = float(description["factor"]), description["of"]
     if isinstance(of, Mapping) and of.get("signal") == "Table":
         return f"{_table(of, unit, tell, factor)}, after scaling by {factor:.5g}"
     return f"{factor:.5g} times ({tell(of, '', inside=False)})"
 
 
-def _sum(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+def _sum(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
     return " plus ".join(tell(term, unit, inside=True) for term in description["terms"])
 
 
-def _matrices(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+def _matrices(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
     """Say how many degrees of freedom matrices have, and which, and the masses on the diagonal.
 
     >>> in_words(
@@ -227,14 +227,14 @@ def _part_of(name: str) -> Special:
     return lambda description, unit, tell: tell(description[name], unit, inside=False)
 
 
-def _model(description: Mapping[str, Any], unit: str, tell: Tell) -> str:
+def _model(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
     parts = description.get("parts") or {}
     inner = [f"{name}: {tell(part, unit, inside=True)}" for name, part in list(parts.items())[:LISTED_VALUES]]
     more = f"; ... ({len(parts)} parts)" if len(parts) > LISTED_VALUES else ""
     return f"{'; '.join(inner)}{more}" if inner else str(description.get("name") or "model")
 
 
-def _shear_building(description: Mapping[str, Any], _: str, tell: Tell) -> str:
+def _shear_building(description: Mapping[str, Any], _: str, tell: Describer) -> str:
     """Say a shear building.
 
     >>> in_words({"structure": "ShearBuilding", "masses": [2e4, 2e4], "stiffnesses": [1.2e7, 1e7]})
@@ -251,7 +251,7 @@ def _shear_building(description: Mapping[str, Any], _: str, tell: Tell) -> str:
     return f"shear building of {count} storey{'' if count == 1 else 's'}: {', '.join(said)}"
 
 
-def _structure(description: Mapping[str, Any], _: str, _tell: Tell) -> str:
+def _structure(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
     """Say how many nodes and elements a structure has."""
     elements = description["elements"]
     one_by_one = elements.values() if isinstance(elements, Mapping) else elements

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.codegen import Plan, write_wasm
 from bondloop.engine.ir import Role
 from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal import run_length, steps_of
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ OFFERED = ("excitation.scale", "rig.transfer", "rig.latency", "controller", "rig
 """Beginnings of the paths of parameters, those first that a reader would like to move first."""
 
 
-@telling("compiling for the browser")
+@with_progress("compiling for the browser")
 def write_play(
     tests: HybridTest | Mapping[str, HybridTest],
     path: str | Path | None = None,
@@ -98,7 +98,7 @@ def _variant(
     steps = steps_of(run_length(seconds or test.seconds or 20.0), test.period)
     if 16 * steps * max(1, len(signals)) > largest:
         raise InputError(f"{steps:,} steps of its excitation are too many for a page; give fewer seconds")
-    inputs = now_and_next(signals.values(), steps, tick.period) if signals else np.zeros(0)
+    inputs = tabulated_inputs(signals.values(), steps, tick.period) if signals else np.zeros(0)
     return {
         "wasm": base64.b64encode(write_wasm(tick)).decode(),
         "run": f"{tick.name}_run",

@@ -2,7 +2,7 @@ from bondloop.signals.base import Constant as Constant
 from bondloop.signals.base import Signal as Signal
 from bondloop.signals.base import signal_from as signal_from
 from bondloop.signals.in_tick import Signals as Signals
-from bondloop.signals.in_tick import now_and_next as now_and_next
+from bondloop.signals.in_tick import tabulated_inputs as tabulated_inputs
 from bondloop.signals.random import Earthquake as Earthquake
 from bondloop.signals.random import Flat as Flat
 from bondloop.signals.random import Gamma as Gamma

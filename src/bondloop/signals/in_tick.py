@@ -94,11 +94,11 @@ class Signals:
         return value if self.scale is None else self.scale * value
 
 
-def now_and_next(signals: Iterable[Signal], steps: int, period: float) -> NDArray[np.float64]:
+def tabulated_inputs(signals: Iterable[Signal], steps: int, period: float) -> NDArray[np.float64]:
     """Return the tabulated inputs of a tick: a row per step, each signal's value now and at the next step.
 
     >>> from bondloop.signals import Sine
-    >>> now_and_next([Sine(1, frequency=1)], 2, 0.25).round(12).tolist()
+    >>> tabulated_inputs([Sine(1, frequency=1)], 2, 0.25).round(12).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
     times = np.arange(steps + 1) * period

@@ -17,12 +17,12 @@ from bondloop.readers import (
     NoTimeError,
     increases_in_seconds,
     is_time_name,
+    normalised_unit,
     rate_notes,
     read_measurements,
     refuse,
     sampling_of,
     unit_in_name,
-    unit_meant,
 )
 from bondloop.signals.base import Signal
 from bondloop.units import is_of_kind, known_unit, multiplied, si_unit, unit_in
@@ -136,7 +136,7 @@ def _name(found: Measurements, wanted: int | str) -> str:
 
 def _settled(given: str, said: str, what: str) -> str:
     """Return the unit: the one given, which must not contradict the file's; or the file's."""
-    meant = unit_meant(said) if said else ""
+    meant = normalised_unit(said) if said else ""
     if given:
         meanings = ("g", "gn") if meant == "g" else (meant,)
         if meant and number(f"1 {given}", what) not in [number(f"1 {unit}", what) for unit in meanings]:

@@ -149,7 +149,7 @@ def _bodies(structure: Structure, crowds: list[list[str]]) -> dict[str, int]:
     return dict(zip(number, connected_components(graph, directed=False)[1].tolist(), strict=True))
 
 
-def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:
+def unattached_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:
     """Point masses on nodes that have no degree of freedom."""
     have = {name.rpartition(".")[0] for name in names}
     return [

@@ -42,7 +42,7 @@ class Known:
         M_a, C_a and K_a of these, sparse, shape (n, k); C_a is the elements'.
     damping
         C of the elements (dashpots, βK of their own), sparse, shape (n, n).
-    told
+    stated
         By support ι, M ι + M_a e and C ι + C_a e, where these are known without the matrices.
     """
 
@@ -51,7 +51,7 @@ class Known:
     supports: tuple[str, ...] = ()
     columns: tuple[Columns, Columns, Columns] | None = None
     damping: Any = None
-    told: Mapping[str, tuple[Array, Array, Array]] = field(default_factory=dict)
+    stated: Mapping[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
 
 def _assembled(assembly: Assembly, xyz: Array) -> Known:
@@ -145,12 +145,12 @@ class Footing:
         if where in known.rigid:
             r, inertia = known.rigid[where]
             return r, inertia, np.zeros(len(inertia))
-        if where in known.told:
-            return known.told[where]
+        if where in known.stated:
+            return known.stated[where]
         if where in known.refused:
             raise InputError(f"ground['{where}']: {known.refused[where]}")
         if where not in known.supports or known.columns is None:
-            names = [*known.rigid, *known.supports, *known.told]
+            names = [*known.rigid, *known.supports, *known.stated]
             raise InputError(f"ground: {unknown_name('direction or support', where, names)}")
         j = known.supports.index(where)
         M_a, C_a, K_a = (part[:, [j]].toarray().ravel() for part in known.columns)
@@ -250,7 +250,7 @@ def footing_data(footing: Footing, dofs: Sequence[str]) -> dict[str, Any]:
         Names whose motion is asked for; those that are no places of the structure are left out.
     """
     names = [d for d in dofs if d in footing.names]
-    supports = [*footing.known.supports, *footing.known.told]
+    supports = [*footing.known.supports, *footing.known.stated]
     motions, loads, drags = {}, {}, {}
     for where in [*footing.rigid, *(supports if len(supports) <= DESCRIBED_SUPPORTS else ())]:
         try:
@@ -296,7 +296,7 @@ def footing_from(data: object, count: int) -> Footing:
     names = tuple(data["dofs"])
     drags = data.get("drags", {})
     rigid: dict[str, tuple[Array, Array]] = {}
-    told: dict[str, tuple[Array, Array, Array]] = {}
+    stated: dict[str, tuple[Array, Array, Array]] = {}
     for where, motion in data["motions"].items():
         r = _row(where, "motions", motion, len(names))
         inertia = -_row(where, "loads", data["loads"].get(where), count)
@@ -304,8 +304,8 @@ def footing_from(data: object, count: int) -> Footing:
         if where in DOFS:
             rigid[where] = (r, inertia)
         else:
-            told[where] = (r, inertia, drag)
-    known = Known(rigid, told=told)
+            stated[where] = (r, inertia, drag)
+    known = Known(rigid, stated=stated)
     return Footing(names, (None, None), lambda: known, np.eye(count) if data.get("reduced", True) else None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.engine.data import Kind, family_word, number, plain, register
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
-from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
+from bondloop.structures.checks import raise_faults, refuse_mechanism, structure_faults, unattached_masses
 from bondloop.structures.damping import (
     RayleighRegion,
     checked_ratios,
@@ -404,7 +404,7 @@ class Structure:
                 G = geometric_stiffness(self, self._axial, assembly)
                 assembly = replace(assembly, K=assembly.K + G, G=G)
             self._cache[key] = assembly
-            raise_faults(self.name, lonely_masses(self, self._cache[key].names))
+            raise_faults(self.name, unattached_masses(self, self._cache[key].names))
         return self._cache[key]
 
     def assemble(self, mass: Mass = "consistent", *, free: bool = False) -> Matrices:

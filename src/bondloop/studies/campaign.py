@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.codegen import BATCHES
 from bondloop.engine.ir import dump_tick
 from bondloop.errors import BondloopError, InputError, unknown_name
@@ -193,7 +193,7 @@ def _left(parts: Sequence[Part], rows: Rows) -> list[Part]:
     ]
 
 
-@telling("rehearsing")
+@with_progress("rehearsing")
 def sample(  # noqa: PLR0913 - each is one choice of the user's
     test: Tested,
     distributions: Mapping[str, Distribution | Correlated | str],

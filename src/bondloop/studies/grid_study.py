@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, notebook, paragraph, table, telling
+from bondloop.display import brief, notebook, paragraph, table, with_progress
 from bondloop.engine.analysis.spectrum import OneStep, one_step, within
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 from bondloop.studies.tolerances import FREE_VIBRATION
 from bondloop.units import dimension, quantity
 
@@ -362,7 +362,7 @@ def shown(value: float | np.bool_) -> str:
     return f"{float(value):.3g}"
 
 
-@telling("rehearsing over the grid")
+@with_progress("rehearsing over the grid")
 def study(
     make: Make,
     axes: Sequence[Axis],
@@ -451,7 +451,7 @@ class Simulated:
     __repr__ = brief
 
 
-@telling("looking for the border of stability")
+@with_progress("looking for the border of stability")
 def simulated_stability(
     tick: Tick,
     seconds: float | str,
@@ -501,7 +501,7 @@ def simulated_stability(
     """
     steps = max(round(POSITIVE.check(seconds, "seconds", "s") / tick.period), 8)
     runner = runner or Runner(tick, backend)
-    inputs = now_and_next((tables or {}).values(), steps, tick.period) if tick.inputs else None
+    inputs = tabulated_inputs((tables or {}).values(), steps, tick.period) if tick.inputs else None
     runner.reset()
     first = runner.run(steps, inputs, parameters)
     if not first.finished:

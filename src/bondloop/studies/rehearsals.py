@@ -225,7 +225,7 @@ class Rehearsals:
         backend: str = "auto",
     ) -> None:
         from bondloop.rehearsal import run_length, steps_of
-        from bondloop.signals import now_and_next
+        from bondloop.signals import tabulated_inputs
 
         tick: Tick = test.tick
         self.tick = tick
@@ -246,7 +246,7 @@ class Rehearsals:
         self._wanted = {**wanted, **own}
         self._whole = self.measuring(tick)
         tables = test.tables
-        self.inputs = now_and_next(tables.values(), self.steps, test.period) if tables else None
+        self.inputs = tabulated_inputs(tables.values(), self.steps, test.period) if tables else None
         self.job = Job(
             self._whole.tick, tuple(names), tuple(self._whole.states), self.steps, self.inputs, backend
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.errors import InputError
 from bondloop.studies.campaign import sample
 from bondloop.studies.distributions import Distribution, unit_points, whole_number
@@ -129,7 +129,7 @@ def _shown(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "stopped"
 
 
-@telling("tuning over uncertain rigs")
+@with_progress("tuning over uncertain rigs")
 def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     test: HybridTest,
     settings: Mapping[str, tuple[float, float]],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bondloop.display import brief, notebook, paragraph, table, telling
+from bondloop.display import brief, notebook, paragraph, table, with_progress
 from bondloop.errors import InputError
 from bondloop.studies.distributions import unit_points, whole_number
 from bondloop.studies.rehearsals import Rehearsals
@@ -93,7 +93,7 @@ class Sensitivity:
         return "\n".join(lines)
 
 
-@telling("rehearsing")
+@with_progress("rehearsing")
 def sensitivity(  # noqa: PLR0913 - as `sample`
     test: Tested,
     distributions: Mapping[str, Distribution | Correlated | str],

@@ -190,7 +190,7 @@ class GroundFrame:
         if not bound:
             return None
         along = [self._along(group, w) for w in self._tests(group)]
-        self._refuse_untold(group, along)
+        self._refuse_unstated_mass(group, along)
         inertias = [p for p in group.parts if has_mass(p)]
         if any(stretched for _, stretched in along):
             if inertias:
@@ -215,11 +215,11 @@ class GroundFrame:
         moved = [b for flows, _ in along for b, f in flows.items() if abs(f) > self.rounding]
         return "absolute" if any(b in bonds_of(p) for p in inertias for b in moved) else None
 
-    def _refuse_untold(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
+    def _refuse_unstated_mass(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
         """Refuse laws that the ground moves and that do not say whether they have mass."""
         moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > self.rounding}
         for part in group.parts:
-            if is_untold(part) and moved.intersection(bonds_of(part)):
+            if has_unstated_mass(part) and moved.intersection(bonds_of(part)):
                 kind = type(getattr(part, "law", part)).__name__
                 raise InputError(
                     f"ground: {part.path} is a {kind}, which does not say whether it has mass; write in its "
@@ -402,7 +402,7 @@ def ground_input(where: str) -> str:
     return f"ground_{words}"
 
 
-def is_untold(part: Part) -> bool:
+def has_unstated_mass(part: Part) -> bool:
     """Return whether nobody has said how the mass of a part, if any, goes with the ground."""
     return isinstance(part, Multiport) and not isinstance(part, IField) and part.mass_is is None
 

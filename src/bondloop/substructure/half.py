@@ -73,7 +73,7 @@ def orientation(half: Model) -> tuple[int, ...]:
     return tuple(1 if bonds_of(s)[0].head is s else -1 for s in interfaces(half))
 
 
-def _given_forces(model: Model) -> System:
+def _measured_forces(model: Model) -> System:
     """Compile a half, with forces imposed at its interfaces where its own causality leaves that open.
 
     Where no mass is at the interface but a damper, either can be imposed, force or velocity.
@@ -109,7 +109,7 @@ def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
     >>> half.efforts, half.flows, half.excitations
     ((<Var interface.effort>,), (<Var m2.v.flow>,), (<Var r>,))
     """
-    system = prefixed(_given_forces(model), prefix)
+    system = prefixed(_measured_forces(model), prefix)
     by_name = dict(zip(system.inputs, system.input_vars, strict=True))
     efforts, flows = [], []
     for sensor in interfaces(model):

@@ -41,7 +41,7 @@ class Policy:
         may be too stiff for the steps of the computer.
     hopeless
         A family whose best about the middle has so many times the least error is dropped.
-    kept
+    full_length
         Of each family, as many of the coarse grid are tried at full length.
     refined, refined_of_each
         How many are refined, each with other choices (order, span, kind), and how many of one family at most
@@ -76,7 +76,7 @@ class Policy:
     latest_force: float = 20.0
     finer: tuple[int, ...] = (8, 16, 32, 64)
     hopeless: float = 8.0
-    kept: int = 3
+    full_length: int = 3
     refined: int = 8
     refined_of_each: int = 2
     tries: tuple[int, ...] = (2, 4)

@@ -14,14 +14,14 @@ import numpy as np
 
 from bondloop.check import percent
 from bondloop.control import FAMILIES
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import HybridTest
 from bondloop.results.figures import COLOURS, GREY, INK, STYLE, dress, finish, page, plain
 from bondloop.tuning.policy import POLICY, Policy
 from bondloop.tuning.setting_search import Search, chosen
-from bondloop.tuning.task import carried_on, task_of, with_something_to_do
+from bondloop.tuning.task import carried_on, task_of, with_excitation
 from bondloop.tuning.trial import Bench, Trial
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Recommendation:
         return draw_recommendation(self, path)
 
 
-@telling("trying compensators")
+@with_progress("trying compensators")
 def recommend(
     process: Process | None,
     test: HybridTest,
@@ -270,7 +270,7 @@ def recommend(
     began = time.monotonic()
     allowed = POSITIVE.check(budget, "budget", "s")
     names = list(FAMILIES) if families is None else list(families)
-    asked, test = test, with_something_to_do(test, policy)
+    asked, test = test, with_excitation(test, policy)
     length = test.length if seconds is None else POSITIVE.check(seconds, "seconds", "s")
     bench = short = Bench(test, min(length, policy.most_ticks * test.period), policy=policy)
     task = task_of(test, process, bench.velocity, policy)

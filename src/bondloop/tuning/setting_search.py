@@ -266,7 +266,7 @@ class Search:
             by_family.setdefault(trial.candidate.family.name, []).append(trial)
         self.bench, self.dismissed = bench, list(self.trials.values())
         self.trials = {}
-        self.run([t.candidate for trials in by_family.values() for t in trials[: self.policy.kept]])
+        self.run([t.candidate for trials in by_family.values() for t in trials[: self.policy.full_length]])
         rest = (t for t in self.dismissed if t.candidate.key not in self.trials)
         self.dismissed = [replace(t, whole=False) for t in rest]
 

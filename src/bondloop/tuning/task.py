@@ -66,7 +66,7 @@ PLAIN = LeadCompensation(0.0)
 """Sends the demand as it is, whatever the transfer system."""
 
 
-def with_something_to_do(test: HybridTest, policy: Policy = POLICY) -> HybridTest:
+def with_excitation(test: HybridTest, policy: Policy = POLICY) -> HybridTest:
     """Return the test with an excitation: noise in the numerical half's inputs where it has none of its own.
 
     The noise goes up to a tenth of the sample rate or 20 Hz, and is small against the limits.

@@ -78,10 +78,10 @@ class Bench:
         given = LoopOptions(link=link, **{**usual, **options})
         return self.stack.enter_context(LoopProcess(self.programs.loop, given, self.table if table else None))
 
-    def proxy(self, rig, *mischief):
+    def proxy(self, rig, *packet_faults):
         from fault_proxy import Proxy
 
-        return self.stack.enter_context(Proxy(rig.link, *mischief))
+        return self.stack.enter_context(Proxy(rig.link, *packet_faults))
 
 
 @pytest.fixture

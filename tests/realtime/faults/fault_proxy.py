@@ -12,7 +12,7 @@ from wire import ACCEPT, COMMAND, MEASURED, unpack
 
 
 @dataclass
-class Mischief:
+class PacketFaults:
     """What is done to the packets of one direction; shares are probabilities.
 
     Parameters
@@ -88,10 +88,10 @@ class Proxy(threading.Thread):
         What it saw of each: unpacked packets, in the order in which they came to it.
     """
 
-    def __init__(self, rig_link, *mischief):
+    def __init__(self, rig_link, *packet_faults):
         super().__init__(daemon=True)
         host, port = rig_link.removeprefix("udp://").split(":")
-        self.mischief = mischief
+        self.packet_faults = packet_faults
         self._rig, self._near = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
         self._rig.connect((host, int(port)))
         self._near.bind(("127.0.0.1", 0))
@@ -107,7 +107,7 @@ class Proxy(threading.Thread):
         elif packet["kind"] in (ACCEPT, MEASURED):
             self.measured.append(packet)
         pieces = [(0.0, data)]
-        for each in self.mischief:
+        for each in self.packet_faults:
             if each.kind == packet["kind"]:
                 pieces = each.treat(packet, data)
         for delay, piece in pieces:

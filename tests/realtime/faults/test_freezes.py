@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 import pytest
-from fault_proxy import Mischief
+from fault_proxy import PacketFaults
 from fault_rules import (
     PERIOD,
     STALE,
@@ -115,7 +115,7 @@ def test_what_has_piled_up_is_not_fresh(bench):
 
     patience = 600.0  # a rig that gets little of the processor sends few packets, and gives up by its timeout
     rig = bench.rig("udp", timeout=2 * patience)
-    proxy = bench.proxy(rig, Mischief(MEASURED, rewrite=numbered))
+    proxy = bench.proxy(rig, PacketFaults(MEASURED, rewrite=numbered))
     loop = bench.loop(proxy.link, gap=GAP)
     until(lambda: loop.ring.written > 100)
     halt(loop)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from fault_proxy import Mischief
+from fault_proxy import PacketFaults
 from fault_rules import (
     PERIOD,
     STALE,
@@ -27,11 +27,11 @@ PATIENT = 10_000
 """Ticks of patience where the loop is to run on: a busy machine may hold rig and proxy up for seconds."""
 
 
-def run(bench, *mischief, code=0, steps=STEPS, **options):
+def run(bench, *packet_faults, code=0, steps=STEPS, **options):
     if code == 0:
         options = {"stale": PATIENT, **options}
     rig = bench.rig("udp")
-    proxy = bench.proxy(rig, *mischief)
+    proxy = bench.proxy(rig, *packet_faults)
     loop = bench.loop(proxy.link, steps=steps, **options)
     return rig, proxy, *ended(loop, code)
 
@@ -59,7 +59,7 @@ def test_dropped(bench, share):
     """The rule: only a gap of more than `stale` ticks trips, and half the packets leave none."""
     fault = f"{share:.0%} of the packets dropped, each way".replace("%", " %")
     assert STATED[fault].cause is None
-    up, down = (Mischief(kind, drop=share, seed=7, **WINDOW) for kind in (COMMAND, MEASURED))
+    up, down = (PacketFaults(kind, drop=share, seed=7, **WINDOW) for kind in (COMMAND, MEASURED))
     rig, _, ring, rows, status = run(bench, up, down)
     ran_on(ring, rows, status, STEPS)
     assert status.link["lost"] == down.did["drop"] > 0
@@ -70,7 +70,7 @@ def test_dropped(bench, share):
 
 def test_half_of_them_dropped_with_little_patience(bench):
     fault, stale = "50 % of the packets dropped, stale = 2", 2
-    harm = [Mischief(kind, drop=0.5, seed=3, begin=40) for kind in (COMMAND, MEASURED)]
+    harm = [PacketFaults(kind, drop=0.5, seed=3, begin=40) for kind in (COMMAND, MEASURED)]
     *_, ring, rows, status = run(bench, *harm, code=3, stale=stale)
     at = ended_safely(ring, rows, status, fault)
     lost_by_the_clock(rows, at, status, stale)
@@ -80,7 +80,7 @@ def test_half_of_them_dropped_with_little_patience(bench):
 def test_all_dropped(bench, kind):
     """Where no command arrives measurements still come, but they answer ever older commands."""
     fault = "all packets dropped"
-    *_, ring, rows, status = run(bench, Mischief(kind, drop=1.0, begin=60), code=3, steps=0)
+    *_, ring, rows, status = run(bench, PacketFaults(kind, drop=1.0, begin=60), code=3, steps=0)
     at = ended_safely(ring, rows, status, fault)
     lost_by_the_clock(rows, at, status, STALE)
     assert flagged(rows[at - 10 : at], "fresh").any() == (kind == COMMAND)
@@ -88,7 +88,7 @@ def test_all_dropped(bench, kind):
 
 def test_duplicated(bench):
     assert STATED["packets duplicated"].cause is None
-    up, down = (Mischief(kind, duplicate=0.5, seed=5, **WINDOW) for kind in (COMMAND, MEASURED))
+    up, down = (PacketFaults(kind, duplicate=0.5, seed=5, **WINDOW) for kind in (COMMAND, MEASURED))
     down.rewrite = numbered
     rig, _, ring, rows, status = run(bench, up, down)
     ran_on(ring, rows, status, STEPS)
@@ -101,7 +101,7 @@ def test_duplicated(bench):
 def test_reordered(bench):
     """One that comes after its successors is counted and not used: the numbers used never fall."""
     assert STATED["packets reordered"].cause is None
-    up, down = (Mischief(kind, swap=0.3, seed=6, **WINDOW) for kind in (COMMAND, MEASURED))
+    up, down = (PacketFaults(kind, swap=0.3, seed=6, **WINDOW) for kind in (COMMAND, MEASURED))
     down.rewrite = numbered
     rig, _, ring, rows, status = run(bench, up, down)
     ran_on(ring, rows, status, STEPS)
@@ -114,7 +114,7 @@ def test_reordered(bench):
 def test_corrupted(bench):
     """A flipped bit, anywhere in a packet, is found; every value used is one that the rig measured."""
     assert STATED["packets corrupted"].cause is None
-    up, down = (Mischief(kind, corrupt=0.3, seed=8, **WINDOW) for kind in (COMMAND, MEASURED))
+    up, down = (PacketFaults(kind, corrupt=0.3, seed=8, **WINDOW) for kind in (COMMAND, MEASURED))
     rig, proxy, ring, rows, status = run(bench, up, down)
     ran_on(ring, rows, status, STEPS)
     assert status.link["corrupted"] == down.did["corrupt"] > 50
@@ -125,7 +125,7 @@ def test_corrupted(bench):
 
 def test_all_corrupted(bench):
     fault = "all packets corrupted"
-    *_, ring, rows, status = run(bench, Mischief(MEASURED, corrupt=1.0, begin=60), code=3, steps=0)
+    *_, ring, rows, status = run(bench, PacketFaults(MEASURED, corrupt=1.0, begin=60), code=3, steps=0)
     at = ended_safely(ring, rows, status, fault)
     lost_by_the_clock(rows, at, status, STALE)
     assert status.link["corrupted"] > 0.5 * STALE
@@ -134,7 +134,7 @@ def test_all_corrupted(bench):
 def test_late(bench):
     """By 8 ticks, as a slow network would: counted, and every tick says how old its measurement is."""
     assert STATED["packets late by 8 ticks"].cause is None
-    *_, ring, rows, status = run(bench, Mischief(MEASURED, begin=40, delay=lambda _: 8 * PERIOD))
+    *_, ring, rows, status = run(bench, PacketFaults(MEASURED, begin=40, delay=lambda _: 8 * PERIOD))
     ran_on(ring, rows, status, STEPS)
     # By the clock, since the cycle whose command it answers: a loop that is held up counts fewer.
     at = np.arange(100, len(rows))
@@ -147,7 +147,7 @@ def test_late(bench):
 def test_later_and_later(bench):
     """Every packet comes half a tick later than the one before: there is news all the time, but it is old."""
     fault, stale = "packets later and later", 60
-    delay = Mischief(MEASURED, begin=40, delay=lambda number: (number - 40) * 0.5 * PERIOD)
+    delay = PacketFaults(MEASURED, begin=40, delay=lambda number: (number - 40) * 0.5 * PERIOD)
     *_, ring, rows, status = run(bench, delay, code=3, steps=0, stale=stale)
     at = ended_safely(ring, rows, status, fault)
     lost_by_the_clock(rows, at, status, stale)
@@ -159,8 +159,8 @@ def test_a_handshake_over_a_bad_line(bench):
 
     The last are not; the first ticks have the measurement that came with the answer.
     """
-    harm = [Mischief(kind, drop=0.5, seed=1) for kind in (HELLO, ACCEPT)]
-    harm.append(Mischief(MEASURED, drop=1.0, end=60))
+    harm = [PacketFaults(kind, drop=0.5, seed=1) for kind in (HELLO, ACCEPT)]
+    harm.append(PacketFaults(MEASURED, drop=1.0, end=60))
     rig, proxy, ring, rows, status = run(bench, *harm, steps=100)
     ran_on(ring, rows, status, 100)
     assert all(h.did["drop"] > 0 for h in harm)

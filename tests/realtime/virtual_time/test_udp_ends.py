@@ -394,7 +394,7 @@ class End:
         given = None if commands is None else doubles(commands)
         return self.c.virtual_loop_exchange(given, self.measured if measured else None, enable)
 
-    def told(self):
+    def sent(self):
         return wire.unpack(self.rig.recv(2000))
 
     @property
@@ -451,7 +451,7 @@ def test_commands_and_signs_of_life(end, enable):
     end.begin()
     word = KNOWN | (ENABLE if enable & 1 else 0) | (BEAT if enable & 2 else 0)
     assert end.exchange([0.5, -1.5], enable, measured=False) == OLD
-    told = end.told()
+    told = end.sent()
     assert (told["kind"], told["session"], told["sequence"], told["detail"]) == (
         wire.COMMAND,
         end.session,
@@ -460,7 +460,7 @@ def test_commands_and_signs_of_life(end, enable):
     )
     assert told["values"] == [0.5, -1.5]
     assert end.exchange(None, enable, measured=False) == OLD
-    told = end.told()
+    told = end.sent()
     assert (told["kind"], told["session"], told["sequence"], told["detail"]) == (
         wire.ALIVE,
         end.session,
@@ -469,7 +469,7 @@ def test_commands_and_signs_of_life(end, enable):
     )
     assert told["values"] == []
     assert end.exchange([0.5, -1.5], enable, measured=False) == OLD
-    assert end.told()["sequence"] == 2
+    assert end.sent()["sequence"] == 2
     assert end.counts == {"sent": 2}
 
 
@@ -547,7 +547,7 @@ def test_goodbye_from_the_rig_is_a_lost_link(end):
 def test_goodbye_to_the_rig(end):
     end.begin()
     end.c.virtual_loop_close()
-    told = end.told()
+    told = end.sent()
     assert (told["kind"], told["session"], told["values"], told["detail"]) == (
         wire.BYE,
         end.session,
@@ -601,12 +601,12 @@ def test_in_lock_step_silence_is_a_lost_link(end):
     clock, found = ctypes.c_int64.in_dll(end.c, "virtual_now"), []
     thread = threading.Thread(target=lambda: found.append(end.exchange([0.5, -0.5])), daemon=True)
     thread.start()
-    assert end.told()["sequence"] == 1
+    assert end.sent()["sequence"] == 1
     end.rig.settimeout(0.1)
     for _ in range(600):  # it may not have looked at the clock before
         clock.value += 20_000_001
         with contextlib.suppress(TimeoutError):
-            again = end.told()
+            again = end.sent()
             break
     assert (again["kind"], again["sequence"], again["values"]) == (wire.COMMAND, 1, [0.5, -0.5])
     assert not found

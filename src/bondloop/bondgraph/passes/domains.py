@@ -29,7 +29,7 @@ _MECHANICAL = frozenset({"stiffness", "compliance", "damping"})
 
 
 @dataclass(frozen=True)
-class Said:
+class DomainEvidence:
     """What one part says of the domain of its bond.
 
     Attributes
@@ -69,7 +69,7 @@ class _Group:
     """Bonds of one domain."""
 
     able: frozenset[Domain]
-    heard: dict[frozenset[Domain], Said] = field(default_factory=dict)
+    evidence: dict[frozenset[Domain], DomainEvidence] = field(default_factory=dict)
     mechanical: bool = False
 
     @property
@@ -77,7 +77,7 @@ class _Group:
         """The domain: the only one left; translation where that is open; None where it cannot be told."""
         if len(self.able) == 1:
             return next(iter(self.able))
-        silent = not self.heard
+        silent = not self.evidence
         return TRANSLATION if TRANSLATION in self.able and (self.mechanical or silent) else None
 
 
@@ -108,8 +108,8 @@ def assign_domains(flat: FlatGraph) -> tuple[list[Domain | None], list[bool]]:
             if fitting is None:
                 continue
             able = fitting | {d for d in extra if said.fits(d)} if extra else fitting
-        if able not in group.heard:
-            group.heard[able] = said
+        if able not in group.evidence:
+            group.evidence[able] = said
             group.able &= able
             if not group.able:
                 raise _conflict(group, able)
@@ -153,14 +153,14 @@ def together(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 def _evidence(
     flat: FlatGraph, root: list[int]
-) -> tuple[dict[tuple[int, str], tuple[int, Said]], list[tuple[int, Said]]]:
+) -> tuple[dict[tuple[int, str], tuple[int, DomainEvidence]], list[tuple[int, DomainEvidence]]]:
     """Return what is said of bonds, each with the bond: by mere words of coefficients, and all the rest.
 
     Most parts of a large model say by a word what one before them has said of the same bonds: that is passed
     over quickly.
     """
-    plain: dict[tuple[int, str], tuple[int, Said]] = {}
-    rest: list[tuple[int, Said]] = []
+    plain: dict[tuple[int, str], tuple[int, DomainEvidence]] = {}
+    rest: list[tuple[int, DomainEvidence]] = []
     incident = flat.incident
     for node, (kind, part) in enumerate(zip(flat.kind, flat.part, strict=True)):
         own = part.__dict__
@@ -173,15 +173,15 @@ def _evidence(
                 bond, word = incident[node][0], coefficient[0]
                 key = (root[bond], word)
                 if key not in plain:
-                    plain[key] = bond, Said(flat.path[node], None, word)
+                    plain[key] = bond, DomainEvidence(flat.path[node], None, word)
                 if type(part) is not one_ports.RS:
                     continue
         if flat.incident[node]:
-            rest += [(flat.incident[node][0], said) for said in _says(flat, node)]
+            rest += [(flat.incident[node][0], said) for said in _evidence_of(flat, node)]
     return plain, [*rest, *_of_ports(flat)]
 
 
-def _of_ports(flat: FlatGraph) -> Iterator[tuple[int, Said]]:
+def _of_ports(flat: FlatGraph) -> Iterator[tuple[int, DomainEvidence]]:
     for port in flat.ports:
         if port.domain is None:
             continue
@@ -189,44 +189,44 @@ def _of_ports(flat: FlatGraph) -> Iterator[tuple[int, Said]]:
         for i in range(port.size or 1):
             name = f"{path}[{i}]" if (port.size or 1) > 1 else path
             if name in flat.through:
-                yield flat.through[name], Said(path, port.domain)
+                yield flat.through[name], DomainEvidence(path, port.domain)
             elif path in flat.free:
                 bonds = flat.incident[flat.first[flat.free[path]] + i]
                 if bonds:
-                    yield bonds[0], Said(path, port.domain)
+                    yield bonds[0], DomainEvidence(path, port.domain)
 
 
-def _says(flat: FlatGraph, node: int) -> Iterator[Said]:
+def _evidence_of(flat: FlatGraph, node: int) -> Iterator[DomainEvidence]:
     """Give what the part of a node says of its bond; a two-port says nothing, since it has two."""
     part = flat.part[node]
     kind = type(part)
     if kind is one_ports.RS and flat.component[node]:
-        yield Said(flat.path[node], THERMAL if part.gives == "entropy" else HEAT)  # type: ignore[attr-defined]
+        yield DomainEvidence(flat.path[node], THERMAL if part.gives == "entropy" else HEAT)  # type: ignore[attr-defined]
         return
     if part.domain is not None:
-        yield Said(flat.path[node], part.domain)
+        yield DomainEvidence(flat.path[node], part.domain)
     elif isinstance(part, multiport.Multiport):
         stated = part.domain_of_port(flat.component[node])
         if stated is not None:
-            yield Said(flat.path[node], stated)
+            yield DomainEvidence(flat.path[node], stated)
     coefficient = getattr(part, "coefficient", None)
     if type(coefficient) is tuple:
-        yield Said(flat.path[node], None, coefficient[0], part.texts.get(coefficient[0]))
+        yield DomainEvidence(flat.path[node], None, coefficient[0], part.texts.get(coefficient[0]))
     for word, text in part.texts.items():
         if type(coefficient) is not tuple or word != coefficient[0]:
-            yield Said(flat.path[node], None, word, text)
+            yield DomainEvidence(flat.path[node], None, word, text)
 
 
 def _conflict(group: _Group, able: frozenset[Domain]) -> ModelError:
     """Name two parts that cannot belong to one domain, and why each is where it is."""
-    last = group.heard[able]
-    apart = [a for a in group.heard if not a & able]
-    other = apart[0] if apart else next(iter(group.heard))
+    last = group.evidence[able]
+    apart = [a for a in group.evidence if not a & able]
+    other = apart[0] if apart else next(iter(group.evidence))
 
     def names(some: frozenset[Domain]) -> str:
         return " or ".join(sorted(d.name for d in some if d.coefficients) or sorted(d.name for d in some))
 
-    for said, told in ((last, group.heard[other]), (group.heard[other], last)):
+    for said, told in ((last, group.evidence[other]), (group.evidence[other], last)):
         own = said.stated
         if own is None or own in (*DOMAINS.values(), MIXED) or told.stated is not None:
             continue
@@ -238,8 +238,8 @@ def _conflict(group: _Group, able: frozenset[Domain]) -> ModelError:
             )
     return ModelError(
         f"two domains meet without a transformer or gyrator between them: "
-        f"{group.heard[other].why(names(other))}; {last.why(names(able))}; put a TF or GY between them, or "
-        "correct the coefficient or domain of one"
+        f"{group.evidence[other].why(names(other))}; {last.why(names(able))}; put a TF or GY between them, "
+        "or correct the coefficient or domain of one"
     )
 
 
@@ -247,7 +247,7 @@ def domain_at(flat: FlatGraph, drawn: Bond) -> Domain | None:
     """Return the domain of a drawn bond where some part says it; None where it is open."""
     found: set[Domain | None] = set()
     for part, index in ((drawn.tail, drawn.tail_index), (drawn.head, drawn.head_index)):
-        found |= {flat.domain[b] if flat.said[b] else None for b in _bonds_of(flat, part, index)}
+        found |= {flat.domain[b] if flat.is_domain_known[b] else None for b in _bonds_of(flat, part, index)}
         if found:
             break
     return next(iter(found)) if len(found) == 1 else None

@@ -34,7 +34,7 @@ from bondloop.bondgraph.passes.equations import (
 )
 from bondloop.bondgraph.passes.field_laws import field_law
 from bondloop.bondgraph.passes.flat_graph import SE, TF, I
-from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
+from bondloop.bondgraph.passes.measures import expect_unit_of_domain, of_parameter
 from bondloop.bondgraph.passes.signals import inverted, modulated, modulated_matrix
 from bondloop.engine.ir import Const, Divisor, Expr, Quantity, Var, function
 from bondloop.units import multiplied
@@ -230,9 +230,9 @@ def _switching_port(v: Variables, node: int) -> Equations:
     assert isinstance(part, one_ports.Switching)
     draft, bond = Draft(v), flat.incident[node][0]
     mode, rebound = Var(f"{path}.mode"), None
-    if flat.said[bond]:
+    if flat.is_domain_known[bond]:
         for n, within in part.ranges.items():
-            expect_at_home(part, n, within, flat.domain[bond], path)
+            expect_unit_of_domain(part, n, within, flat.domain[bond], path)
     terms = [
         draft.parameter(f"{path}.{n}", x, part.ranges[n], of_parameter(n, None, part.ranges[n]))
         for n, x in part.parameters.items()
@@ -279,7 +279,7 @@ def two_port(v: Variables, node: int) -> Equations:
     else:
         assert isinstance(part, (two_ports.TF, two_ports.GY))
         name, quantity = f"{flat.path[node]}.{part.word}", _measured(flat, part.word, first, second)
-        if part.word in part.texts and flat.said[first] and flat.said[second]:
+        if part.word in part.texts and flat.is_domain_known[first] and flat.is_domain_known[second]:
             check_number(part.texts[part.word], name, units=[quantity.unit or "1"])
         n = draft.parameter(name, part.coefficient, part.range, quantity)
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")

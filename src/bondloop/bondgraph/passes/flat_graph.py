@@ -71,7 +71,7 @@ class FlatGraph:
         For the ports of elements that cannot be solved in every causality: the first node of the element.
     matrices
         Transformers with a matrix.
-    domain, said
+    domain, is_domain_known
         For every bond its domain, None where it cannot be told; and whether some part says it.
     mixing, multiports
         Junctions where domains meet; elements of one's own, and fields.
@@ -96,7 +96,7 @@ class FlatGraph:
     tied: dict[int, int] = field(default_factory=dict)
     matrices: list[Part] = field(default_factory=list)
     domain: list[Domain | None] = field(default_factory=list)
-    said: list[bool] = field(default_factory=list)
+    is_domain_known: list[bool] = field(default_factory=list)
     mixing: list[int] = field(default_factory=list)
     multiports: list[multiport.Multiport] = field(default_factory=list)
 
@@ -162,8 +162,8 @@ def flatten(model: Graph) -> FlatGraph:
         raise ModelError(f"the model {model.path} has no elements")
     _connect(flat, drawn, sizes)
     _check(flat)
-    domain, said = assign_domains(flat)
-    return replace(flat, domain=domain, said=said)
+    domain, is_domain_known = assign_domains(flat)
+    return replace(flat, domain=domain, is_domain_known=is_domain_known)
 
 
 def _storage_ports(flat: FlatGraph) -> None:

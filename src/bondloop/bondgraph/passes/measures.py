@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION, is_at_home
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION, unit_fits_domain
 from bondloop.bondgraph.elements import fields, multiport, signals
 from bondloop.bondgraph.elements.laws import check_plain
 from bondloop.bondgraph.passes.field_laws import flow_states
@@ -41,7 +41,9 @@ def of_parameter(
     return Quantity(word, "" if unit in (None, "1") else unit)
 
 
-def expect_at_home(part: Part, name: str, within: Range | None, domain: Domain | None, path: str) -> None:
+def expect_unit_of_domain(
+    part: Part, name: str, within: Range | None, domain: Domain | None, path: str
+) -> None:
     """Refuse a parameter that was given in a unit of another domain than its element's: a gap in degrees.
 
     Parameters
@@ -54,10 +56,16 @@ def expect_at_home(part: Part, name: str, within: Range | None, domain: Domain |
         Of the element.
     """
     unit = part.stated.get(name, "")
-    if unit and domain is not None and within is not None and not is_at_home(unit, within.units, domain):
+    if (
+        unit
+        and domain is not None
+        and within is not None
+        and not unit_fits_domain(unit, within.units, domain)
+    ):
+        fitting = [u for u in within.units if unit_fits_domain(u, within.units, domain)]
         raise InputError(
             f"{path}.{name}: found a value in {unit}, but {path} is in {domain}, as its neighbours tell; "
-            f"expected one in {' or '.join(u for u in within.units if is_at_home(u, within.units, domain))}"
+            f"expected one in {' or '.join(fitting)}"
         )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from bondloop.bondgraph.elements.laws import inverse_of
 from bondloop.bondgraph.elements.multiport import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.passes.equations import Draft, Equations, Variables
-from bondloop.bondgraph.passes.measures import expect_at_home, of_parameter
+from bondloop.bondgraph.passes.measures import expect_unit_of_domain, of_parameter
 from bondloop.bondgraph.passes.signals import source_value
 from bondloop.bondgraph.tolerances import FOLD_POINTS, FOLD_SIDE, NO_SLOPE_COST, OTHER_SIGNALS, RANK_TRIALS
 from bondloop.engine.ir import (
@@ -104,11 +104,11 @@ class Ports:
             table[state.value] = Var(f"{self.path}.{state.name}", quantity=quantity)
         moved = {v.flat.domain[bond] for bond in self.bonds}
         domain = moved.pop() if len(moved) == 1 else None
-        said = all(v.flat.said[bond] for bond in self.bonds)
+        said = all(v.flat.is_domain_known[bond] for bond in self.bonds)
         for name, symbol in part.parameter_symbols.items():
             within = part.ranges.get(name)
             if said:
-                expect_at_home(part, name, within, domain, self.path)
+                expect_unit_of_domain(part, name, within, domain, self.path)
             quantity = of_parameter(name, None, within, moved=domain)
             table[symbol] = draft.parameter(f"{self.path}.{name}", part.parameters[name], within, quantity)
         sources = v.flat.signals.get(part, [])

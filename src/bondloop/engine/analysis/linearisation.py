@@ -141,7 +141,7 @@ def _numbers(system: SystemData, rules: Sequence[Rule], modes: Mapping[str, int 
     for part, own in by_part(system, numbers):
         reason = part.refused.get(tuple(int(n != 0) for n in own))
         if reason is not None:
-            raise InputError(f"{system.name}: no causality with {part.told(own)}: {reason}")
+            raise InputError(f"{system.name}: no causality with {part.in_words(own)}: {reason}")
     return tuple(numbers)
 
 

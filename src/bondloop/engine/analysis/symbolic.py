@@ -354,7 +354,7 @@ def _endless(system: SystemData, longest: int = 50_000) -> bool:
 
 def _state(symbolic: Symbolic) -> Equations:
     system, expansion = symbolic.system, symbolic.expansion
-    if any(has_rates(system, loop) for loop in expansion.kept):
+    if any(has_rates(system, loop) for loop in expansion.unsolved_loops):
         return _descriptor(symbolic)
     lefts: list[Left] = [*(f"d/dt {name}" for name in system.states), *system.outputs]
     rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
@@ -413,7 +413,7 @@ def _expanded(system: SystemData, expansion: Expansion, goals: list[Expr]) -> li
 
 def _table(system: SystemData, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
     """Put the equations of the unknowns that stay below the others."""
-    tears = {t for loop in expansion.kept for t in loop.tears}
+    tears = {t for loop in expansion.unsolved_loops for t in loop.tears}
     for left, right in _matrix_lines(expansion.unknowns):
         lefts.append(left)
         rights.append(right)
@@ -550,7 +550,7 @@ def _modes(system: SystemData, loop: Loop, most: int = 2) -> str:
             if not isinstance(holds, Const):
                 break  # of other elements
             if holds.value:
-                active.append(part.told(bits))
+                active.append(part.in_words(bits))
         else:
             if len(active) == len(part.modes):
                 return ""

@@ -87,10 +87,10 @@ class CBody:
         plan, name = self.plan, self.plan.names
         inputs = [(i, v) for i, v in enumerate(plan.tick.inputs) if plan.readers[v]]
         lines = [f"const double {name(v)} = in[{i}];" for i, v in inputs]
-        lines += [f"const {self.kind} {kept} = {self._place(v)};" for v, kept in plan.kept.items()]
+        lines += [f"const {self.kind} {kept} = {self._place(v)};" for v, kept in plan.start_copies.items()]
         lines += [f"{self.kind_of(v)} {name(v)} = {self._value(v, ZERO)};" for v in plan.hoisted]
         lines += self.steps(plan.tick.steps)
-        self._places |= plan.kept
+        self._places |= plan.start_copies
         for i, channel in enumerate(plan.tick.channels):
             lines.append(f"channels[{i}] = {self.text.full(channel.value)};")
         return lines

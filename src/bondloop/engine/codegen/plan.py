@@ -143,7 +143,7 @@ class Plan:
         return _hoisted(self.tick)
 
     @cached_property
-    def kept(self) -> dict[Var, str]:
+    def start_copies(self) -> dict[Var, str]:
         """What the values at the beginning of the tick are called of states that are recorded."""
         changed = {v for step in every(self.tick.steps) for v in step.writes if v in self.tick.states}
         recorded = [v for c in self.tick.channels for v in variables(c.value)]

@@ -122,7 +122,7 @@ def write_python(tick: Tick) -> tuple[str, Tables]:
     if tick.inputs:
         lines.append(f"        {', '.join(name.all(tick.inputs))}, = inputs[i - first]")
     lines += [f"        {b} = {v}" for v, b in zip(kept, began, strict=True)]
-    lines += [f"        {copy} = {name(v)}" for v, copy in plan.kept.items()]
+    lines += [f"        {copy} = {name(v)}" for v, copy in plan.start_copies.items()]
     if plan.lines:
         lines.append("        undo = []")
     lines += ["        try:", *(f"            {line}" for line in quick)]
@@ -179,7 +179,7 @@ class _Body:
         """Return the lines of the body, without indentation."""
         lines = [f"{self._place(v)} = 0.0" for v in self.plan.hoisted]
         lines += self.steps(self.plan.tick.steps)
-        self._places = dict(self.plan.kept)
+        self._places = dict(self.plan.start_copies)
         values = [self.text(c.value) for c in self.plan.tick.channels]
         return [*lines, f"row = ({', '.join(values)}{',' if values else ''})"]
 

@@ -14,6 +14,7 @@ from bondloop.engine.data.kinds import Json as Json
 from bondloop.engine.data.kinds import Kind as Kind
 from bondloop.engine.data.kinds import Origin as Origin
 from bondloop.engine.data.kinds import complete as complete
+from bondloop.engine.data.kinds import copied_argument as copied_argument
 from bondloop.engine.data.kinds import describable as describable
 from bondloop.engine.data.kinds import family_word as family_word
 from bondloop.engine.data.kinds import file_digests as file_digests
@@ -22,7 +23,6 @@ from bondloop.engine.data.kinds import in_python as in_python
 from bondloop.engine.data.kinds import in_words as in_words
 from bondloop.engine.data.kinds import is_row as is_row
 from bondloop.engine.data.kinds import is_words as is_words
-from bondloop.engine.data.kinds import kept as kept
 from bondloop.engine.data.kinds import origin_of as origin_of
 from bondloop.engine.data.kinds import plain as plain
 from bondloop.engine.data.kinds import register as register
@@ -50,10 +50,10 @@ from bondloop.engine.data.restoring import InPython as InPython
 from bondloop.engine.data.restoring import Place as Place
 from bondloop.engine.data.restoring import Reader as Reader
 from bondloop.engine.data.restoring import alias as alias
+from bondloop.engine.data.restoring import compatible_families as compatible_families
 from bondloop.engine.data.restoring import hints_of as hints_of
 from bondloop.engine.data.restoring import path_of as path_of
 from bondloop.engine.data.restoring import restore as restore
-from bondloop.engine.data.restoring import suiting as suiting
 from bondloop.engine.data.restoring import types_of as types_of
 from bondloop.engine.data.restoring import wanted as wanted
 from bondloop.engine.data.tables import ANY_NUMBER as ANY_NUMBER

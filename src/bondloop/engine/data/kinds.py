@@ -326,7 +326,7 @@ def _remember_class(owner: type, kind: Kind) -> None:
 def _bound(kind: Kind, args: tuple[object, ...], options: Mapping[str, object]) -> dict[str, object]:
     bound = inspect.signature(kind.make).bind(*args, **options)
     bound.apply_defaults()
-    return {name: _in_si(kind, name, kept(value)) for name, value in bound.arguments.items()}
+    return {name: _in_si(kind, name, copied_argument(value)) for name, value in bound.arguments.items()}
 
 
 def _in_si(kind: Kind, name: str, value: object) -> object:
@@ -339,19 +339,19 @@ def _in_si(kind: Kind, name: str, value: object) -> object:
     )
 
 
-def kept(value: Any) -> Any:
+def copied_argument(value: Any) -> Any:
     """Return an argument as it is now: the caller may change a list or a matrix after the call.
 
     >>> row = [1.0, [2.0]]
-    >>> now = kept(row)
+    >>> now = copied_argument(row)
     >>> row[1][0] = 3.0
     >>> now
     [1.0, [2.0]]
     """
     if type(value) in (list, tuple):
-        return type(value)(map(kept, value))
+        return type(value)(map(copied_argument, value))
     if type(value) is dict:
-        return {key: kept(v) for key, v in value.items()}
+        return {key: copied_argument(v) for key, v in value.items()}
     matrix = isinstance(value, np.ndarray) or hasattr(value, "toarray")  # dense or sparse
     return value.copy() if matrix else value
 

@@ -220,7 +220,7 @@ _SUITS: dict[str, tuple[str, ...]] = {
 """Families that may stand where another is wanted: a transfer system is a model, a model a part."""
 
 
-def suiting(family: str) -> tuple[str, ...]:
+def compatible_families(family: str) -> tuple[str, ...]:
     """Return the families that may stand where one is wanted."""
     return (*_SUITS.get(family, (family,)), *DERIVED.get(family, ()))
 
@@ -373,7 +373,7 @@ class Reader:
         named and no more.
         """
         family = next((head for head in heads if head in want.families), heads[0])
-        if not want.anything and not any(family in suiting(f) for f in want.families):
+        if not want.anything and not any(family in compatible_families(f) for f in want.families):
             return self.fault(place, f"expected {want}; found a {family}")
         kind = self.find_kind(family, data[family], place)
         rest = {name: value for name, value in data.items() if name != family}
@@ -381,7 +381,7 @@ class Reader:
 
     def _named(self, data: str, families: list[str], place: Place) -> object:
         """Return the value of a kind that is named and no more: all its settings are the defaults."""
-        known = [own for family in families for own in suiting(family)]
+        known = [own for family in families for own in compatible_families(family)]
         family = next((own for own in known if data in FAMILIES[own]), families[0])
         kind = self.find_kind(family, data, place)
         return FAILED if kind is None else self.make(kind, {}, place)

@@ -96,8 +96,8 @@ from bondloop.engine.ir.switching import Blow as Blow
 from bondloop.engine.ir.switching import ClutchRule as ClutchRule
 from bondloop.engine.ir.switching import DiodeRule as DiodeRule
 from bondloop.engine.ir.switching import HeldMode as HeldMode
-from bondloop.engine.ir.switching import Look as Look
 from bondloop.engine.ir.switching import Rule as Rule
+from bondloop.engine.ir.switching import RuleInputs as RuleInputs
 from bondloop.engine.ir.switching import StopRule as StopRule
 from bondloop.engine.ir.switching import Switching as Switching
 from bondloop.engine.ir.switching import SwitchRule as SwitchRule

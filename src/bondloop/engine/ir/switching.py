@@ -25,7 +25,7 @@ class Blow(IntEnum):
 
 
 @dataclass(frozen=True)
-class Look:
+class RuleInputs:
     """What a rule sees in one pass.
 
     Attributes
@@ -126,18 +126,18 @@ class Rule(ABC):
         return [self.effort, self.flow, self.terms[0] - self.terms[1] if len(self.terms) > 1 else ZERO]
 
     @abstractmethod
-    def margin(self, look: Look) -> Expr:
+    def margin(self, look: RuleInputs) -> Expr:
         """Return by how much the mode is wrong: above zero it must change."""
 
-    def edges(self, look: Look) -> tuple[Expr, ...]:
+    def edges(self, look: RuleInputs) -> tuple[Expr, ...]:
         """Return smooth functions of the motion, one of which is above zero wherever the margin is."""
         return (self.margin(look),)
 
-    def following(self, look: Look) -> Expr:
+    def following(self, look: RuleInputs) -> Expr:
         """Return the mode after a change."""
         return select(look.on, ZERO, ONE)
 
-    def outcome(self, look: Look, changes: Expr) -> Outcome:
+    def outcome(self, look: RuleInputs, changes: Expr) -> Outcome:
         """Return what follows from a look, where it is known whether the mode changes."""
         return Outcome(select(changes, self.following(look), look.mode))
 
@@ -182,7 +182,7 @@ class SwitchRule(Rule):
 
     commanded: ClassVar[bool] = True
 
-    def margin(self, look: Look) -> Expr:
+    def margin(self, look: RuleInputs) -> Expr:
         """Return how far the signal is on the other side."""
         signal, threshold = look.terms
         return select(look.on, threshold - signal, signal - threshold)
@@ -204,7 +204,7 @@ class SwitchRule(Rule):
 class DiodeRule(Rule):
     """On while the flow is not negative, off while the effort is not positive."""
 
-    def margin(self, look: Look) -> Expr:
+    def margin(self, look: RuleInputs) -> Expr:
         """Return the flow backwards, or the effort forwards."""
         return select(look.on, -look.whole_flow - look.flow_slack, look.whole_effort - look.effort_slack)
 
@@ -228,13 +228,13 @@ class StopRule(Rule):
     back.
     """
 
-    def margin(self, look: Look) -> Expr:
+    def margin(self, look: RuleInputs) -> Expr:
         """Return how far it is beyond the gap and still moving on, or how hard it is pulled."""
         displacement, gap, _ = look.terms
         beyond = function("fmin", displacement - gap - look.term_slack, look.flow - look.flow_slack)
         return select(look.on, beyond, -look.whole_effort - look.effort_slack)
 
-    def edges(self, look: Look) -> tuple[Expr, ...]:
+    def edges(self, look: RuleInputs) -> tuple[Expr, ...]:
         """Return how far it is beyond the gap, or how hard it is pulled."""
         displacement, gap, _ = look.terms
         beyond = displacement - gap - look.term_slack
@@ -255,7 +255,7 @@ class StopRule(Rule):
             return f"it is pulled, its effort is {effort:.6g}"
         return ""
 
-    def outcome(self, look: Look, changes: Expr) -> Outcome:
+    def outcome(self, look: RuleInputs, changes: Expr) -> Outcome:
         """Stop it, see the impulse, send it back if that would be seen, and let go."""
         _, _, restitution = look.terms
         tried, rebounding = (Op("eq", (look.stage, Const(s))) for s in (Blow.TRIED, Blow.REBOUNDING))
@@ -279,13 +279,13 @@ class StopRule(Rule):
 class ClutchRule(Rule):
     """Sticks up to a capacity, slides with it. Terms: the capacity."""
 
-    def margin(self, look: Look) -> Expr:
+    def margin(self, look: RuleInputs) -> Expr:
         """Return the slip against the sense of sliding, or what is asked beyond the capacity."""
         (capacity,) = look.terms
         beyond = function("fabs", look.whole_effort) - capacity - look.effort_slack
         return select(look.on, -(look.mode * look.flow) - look.flow_slack, beyond)
 
-    def edges(self, look: Look) -> tuple[Expr, ...]:
+    def edges(self, look: RuleInputs) -> tuple[Expr, ...]:
         """Return the slip against the sense of sliding, or what is asked beyond the capacity each way."""
         (capacity,) = look.terms
         turned = -(look.mode * look.flow) - look.flow_slack
@@ -304,7 +304,7 @@ class ClutchRule(Rule):
             return f"its effort {effort:.6g} is beyond the capacity {capacity:.6g}"
         return ""
 
-    def following(self, look: Look) -> Expr:
+    def following(self, look: RuleInputs) -> Expr:
         """Stick; or slide in the sense of the effort."""
         return select(look.on, ZERO, function("sign", look.whole_effort))
 
@@ -410,7 +410,7 @@ class Switching:
         least = min(map(distance, self.modes))
         return [other for other in self.modes if distance(other) == least]
 
-    def told(self, values: Sequence[float]) -> str:
+    def in_words(self, values: Sequence[float]) -> str:
         """Return modes in words: ``diode off, key closed``."""
         return ", ".join(
             f"{rule.path} {rule.words[round(v)]}" for rule, v in zip(self.rules, values, strict=True)

@@ -10,7 +10,7 @@ from bondloop.engine.laws.traced import Traced as Traced
 from bondloop.engine.laws.traced import Value as Value
 from bondloop.engine.laws.traced import array_of as array_of
 from bondloop.engine.laws.traced import elementwise as elementwise
+from bondloop.engine.laws.traced import expect_same_formula as expect_same_formula
 from bondloop.engine.laws.traced import expression as expression
 from bondloop.engine.laws.traced import named_parts as named_parts
 from bondloop.engine.laws.traced import operations_of as operations_of
-from bondloop.engine.laws.traced import same_twice as same_twice

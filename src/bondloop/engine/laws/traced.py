@@ -345,7 +345,9 @@ def operations_of(values: Sequence[Expr]) -> tuple[list[Op], dict[int, int]]:
     return order, uses
 
 
-def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var] | None, what: str) -> None:
+def expect_same_formula(
+    first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var] | None, what: str
+) -> None:
     """Refuse a formula that is another one when it is traced again: it is traced only when a test is built.
 
     Parameters
@@ -361,8 +363,8 @@ def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var
     Examples
     --------
     >>> x = Var("x")
-    >>> same_twice([x + 1], [x + 1], [x], "Mine.step")
-    >>> same_twice([x + 1], [x + 2], [x], "Mine.step")
+    >>> expect_same_formula([x + 1], [x + 1], [x], "Mine.step")
+    >>> expect_same_formula([x + 1], [x + 2], [x], "Mine.step")
     Traceback (most recent call last):
     bondloop.errors.ModelError: Mine.step gives another formula each time it is called: ...
     """

@@ -74,7 +74,7 @@ class Expansion:
     ) -> None:
         self.statements = tuple(statements)
         self.symbol = symbol
-        self.kept: list[Loop] = []
+        self.unsolved_loops: list[Loop] = []
         self.unknowns: dict[Var, Expr] = {}
         self.solved = False
         self._expanded: dict[Var, Any] = {}
@@ -120,7 +120,7 @@ class Expansion:
             self._expanded[assign.target] = self.expand(assign.expr)
 
     def _keep(self, loop: Loop) -> None:
-        self.kept.append(loop)
+        self.unsolved_loops.append(loop)
         for t in loop.tears:
             self._expanded[t] = self.symbol(t)
         large = len(loop.tears) > FEW

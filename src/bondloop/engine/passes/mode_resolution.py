@@ -24,9 +24,9 @@ from bondloop.engine.ir import (
     Blow,
     Const,
     Expr,
-    Look,
     Op,
     Repeat,
+    RuleInputs,
     Statement,
     Step,
     Tick,
@@ -395,7 +395,7 @@ class _Passes:
         self.steps += steps
         return [substitute(g, table) for g in goals]
 
-    def looks(self) -> list[Look]:
+    def rule_inputs(self) -> list[RuleInputs]:
         """Change from the base into the modes, and see what the rules need to know there."""
         jumps, ports, count = jump_goals(self.system), port_goals(self.system), len(self.rules)
         impulses = jumps[len(self.states) :]
@@ -411,7 +411,7 @@ class _Passes:
         for i, rule in enumerate(self.rules):
             effort_size, flow_size, term_size = sizes[3 * i : 3 * i + 3]
             looks.append(
-                Look(
+                RuleInputs(
                     self.modes[i],
                     self.named(values[i], f"{rule.path}.effort{MARK}"),
                     self.named(values[count + i], f"{rule.path}.flow{MARK}"),
@@ -436,7 +436,7 @@ class _Passes:
         self.modes = [
             self.variable(f"{r.path}.mode", m) for r, m in zip(self.rules, self.next_modes, strict=True)
         ]
-        looks = self.looks()
+        looks = self.rule_inputs()
         changed: list[Expr] = []
         wanted: list[Expr] = []
         updates: list[tuple[Var, Expr]] = []

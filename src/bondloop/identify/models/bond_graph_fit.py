@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import Model
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.engine import System
 from bondloop.engine.codegen import Runner
 from bondloop.engine.data import POSITIVE
@@ -96,7 +96,7 @@ class BondGraphFit:
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 
 
-@telling("fitting a bond graph")
+@with_progress("fitting a bond graph")
 def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     model: Model | System,
     inputs: Mapping[str, ArrayLike],

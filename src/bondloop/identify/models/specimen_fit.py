@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.errors import BondloopError, InputError, SolveError, unknown_name
 from bondloop.identify.least_squares import (
     Estimate,
@@ -85,7 +85,7 @@ class Validation:
         return "\n".join(lines)
 
 
-@telling("fitting without each part of the data")
+@with_progress("fitting without each part of the data")
 def leave_out(
     element: OdeSpecimen | SpecimenFit,
     data: Mapping[str, Data],
@@ -200,7 +200,7 @@ class SpecimenRanking:
         return "\n".join([self.table(), "", *self.reasons, *failed])
 
 
-@telling("ranking specimens")
+@with_progress("ranking specimens")
 def rank_specimens(
     elements: Mapping[str, OdeSpecimen] | Sequence[OdeSpecimen],
     data: Data | Mapping[str, Data],
@@ -428,7 +428,7 @@ class SpecimenFit:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-@telling("fitting a specimen")
+@with_progress("fitting a specimen")
 def fit_specimen(
     element: OdeSpecimen | OdeElement,
     data: Measured,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.data import NOT_NEGATIVE, si_array
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
@@ -35,7 +35,7 @@ def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
     return np.asarray(weight / np.sqrt(np.mean(weight**2)))
 
 
-@telling("fitting a model")
+@with_progress("fitting a model")
 def fit_frequency(
     frequency: ArrayLike,
     response: ArrayLike,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import minimise
@@ -167,7 +167,7 @@ class MatrixFit:
         return "\n".join(lines)
 
 
-@telling("fitting a matrix of models")
+@with_progress("fitting a matrix of models")
 def fit_matrix(
     inputs: ArrayLike,
     outputs: ArrayLike,

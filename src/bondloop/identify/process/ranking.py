@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import as_text, brief, telling
+from bondloop.display import as_text, brief, with_progress
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import BondloopError, InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
@@ -97,7 +97,7 @@ class Ranking:
         return "\n".join([self.table(), "", *self.reasons])
 
 
-@telling("ranking models")
+@with_progress("ranking models")
 def rank_time(
     command: ArrayLike,
     output: ArrayLike,
@@ -150,7 +150,7 @@ def rank_time(
     return rank(fits, band=band, failed=failed, policy=policy)
 
 
-@telling("ranking models")
+@with_progress("ranking models")
 def rank_frequency(
     frequency: ArrayLike,
     response: ArrayLike,

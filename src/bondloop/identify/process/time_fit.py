@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, check_residuals, minimise
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 STARTS = ("free", "rest")
 
 
-@telling("fitting a model")
+@with_progress("fitting a model")
 def fit_time(
     command: ArrayLike,
     output: ArrayLike,

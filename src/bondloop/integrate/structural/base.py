@@ -281,7 +281,9 @@ class EquationOfMotion:
         """Return vectors of new variables, one vector for each of ``words``: ``tip.uy.predicted``."""
         return [np.array([Var(f"{name}.{word}") for name in self.motion.names], object) for word in words]
 
-    def ask(self, displacement: Vector, velocity: Vector, label: str) -> tuple[list[Step], Vector]:
+    def restoring_force(
+        self, displacement: Vector, velocity: Vector, label: str
+    ) -> tuple[list[Step], Vector]:
         """Return statements that ask for the restoring force, and the variables that have it.
 
         Parameters

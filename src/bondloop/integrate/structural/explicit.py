@@ -64,7 +64,7 @@ class CentralDifference(Scheme):
         eye, u, v, a = equation.eye, equation.displacement, equation.velocity, equation.acceleration
         ahead, beyond = equation.named("ahead", "ahead@next")
         new_v, new_a = equation.named("velocity@next", "acceleration@next")
-        asking, r = equation.ask(ahead, v + h * a, "end")
+        request, r = equation.restoring_force(ahead, v + h * a, "end")
         known: Terms = [
             (eye, equation.load(1.0)),
             (-eye, r),
@@ -72,7 +72,7 @@ class CentralDifference(Scheme):
             (C / (2 * h) - M / h**2, u),
         ]
         steps = [
-            *asking,
+            *request,
             *equation.solved(beyond, D, known, "unbalanced"),
             *assigned(new_v, (beyond - u) / (2 * h)),
             *assigned(new_a, (beyond - 2 * ahead + u) / h**2),
@@ -134,11 +134,11 @@ class NewmarkExplicit(Scheme):
         u, v, a = equation.displacement, equation.velocity, equation.acceleration
         end, predicted = equation.named("displacement@next", "velocity@predicted")
         new_v, new_a = equation.named("velocity@next", "acceleration@next")
-        asking, r = equation.ask(end, v + h * a, "end")
+        request, r = equation.restoring_force(end, v + h * a, "end")
         steps = [
             *assigned(end, u + h * v + h**2 / 2 * a),
             *assigned(predicted, v + (1 - g) * h * a),
-            *asking,
+            *request,
             *equation.solved(new_a, D, equation.unbalanced(1.0, r, predicted, end), "unbalanced"),
             *assigned(new_v, predicted + g * h * new_a),
             equation.update(end, new_v, new_a),
@@ -192,14 +192,14 @@ class ChenRicles(Estimating):
         b, new_b = equation.named("weighted_acceleration", "weighted_acceleration@next")
         end, rate = equation.named("displacement@next", "velocity@half")
         new_v, new_a = equation.named("velocity@next", "acceleration@next")
-        asking, r = equation.ask(end, v + h * b, "end")
+        request, r = equation.restoring_force(end, v + h * b, "end")
         # The specimen was asked at v + h α a; C_s takes its force back to ẋ⁺.
         known = [*equation.unbalanced(1.0, r, rate, end), (h / 2 * Cs, b)]
         both = np.concatenate([new_a, new_b])
         steps = [
             *assigned(end, u + h * v + h**2 / 2 * b),
             *assigned(rate, v + h / 2 * b),
-            *asking,
+            *request,
             *equation.solved(both, np.vstack([over_mass, alpha @ over_mass]), known, "unbalanced"),
             *assigned(new_v, rate + h / 2 * new_b),
             equation.update(end, new_v, new_a, dict(zip(b, new_b, strict=True))),
@@ -275,7 +275,7 @@ class KRAlpha(Estimating):
         g, new_g = equation.named("weighted_force", "weighted_force@next")
         end, rate = equation.named("displacement@next", "velocity@late")
         new_v, new_a = equation.named("velocity@next", "acceleration@next")
-        asking, r = equation.ask(end, v + h * b, "end")
+        request, r = equation.restoring_force(end, v + h * b, "end")
         forces: Terms = [(-eye, equation.load(1.0)), (eye, r), (C, rate), (K, end), (-gamma * h * Cs, b)]
         # M α₃ a = M (α_m b + α_f (a - b)) with b = α₁ a
         known: Terms = [((1 - af) * eye, new_g), (af * eye, g), (af * M, a), ((am - af) * M, b)]
@@ -284,7 +284,7 @@ class KRAlpha(Estimating):
         steps = [
             *assigned(end, u + h * v + h**2 / 2 * b),
             *assigned(rate, v + (1 - gamma) * h * b),
-            *asking,
+            *request,
             *combination(new_g, forces),
             *equation.solved(both, -np.vstack([D, alpha1 @ D]), known, "unbalanced"),
             *assigned(new_v, rate + gamma * h * new_b),

@@ -100,10 +100,10 @@ class _FixedIterations(Estimating, family="scheme"):
                 way, speeds = self._on_the_way(i / N, (u, command), (v, velocity), old)
                 command, velocity = equation.named(f"displacement@command {i}", f"velocity@command {i}")
                 steps += [*assigned(command, way), *assigned(velocity, speeds)]
-            asking, r = equation.ask(command, velocity, f"iteration {i}")
+            request, r = equation.restoring_force(command, velocity, f"iteration {i}")
             target = new_a if i == N else equation.named(f"acceleration@{i + 1}")[0]
             measured: Terms = [(eye, free), (-eye, r), (Ks, command), (Cs, velocity)]
-            steps += [*asking, *equation.solved(target, P, measured, f"unbalanced@{i + 1}")]
+            steps += [*request, *equation.solved(target, P, measured, f"unbalanced@{i + 1}")]
         end_u, end_v = end(new_a, "next")
         steps += [*steps_g, equation.update(end_u, end_v, new_a, own)]
         return Stepped(steps, dict.fromkeys(own, 0.0), list(command), starts)
@@ -290,7 +290,7 @@ class AlphaOS(Estimating):
         u, v, a = equation.displacement, equation.velocity, equation.acceleration
         ahead, predicted = equation.named("displacement@predicted", "velocity@predicted")
         new_u, new_v, new_a = equation.named("displacement@next", "velocity@next", "acceleration@next")
-        asking, r = equation.ask(ahead, v + h * a, "predicted")
+        request, r = equation.restoring_force(ahead, v + h * a, "predicted")
         g, steps_g, own, starts = _weighted_forces(equation, x, new_a)
         # ṽ - (v + h a) = -γ h a: what C_s makes of it belongs to the right-hand side.
         known = equation.unbalanced(1.0, r, predicted, ahead)
@@ -298,7 +298,7 @@ class AlphaOS(Estimating):
         steps = [
             *assigned(ahead, u + h * v + h**2 * (0.5 - beta) * a),
             *assigned(predicted, v + (1 - gamma) * h * a),
-            *asking,
+            *request,
             *equation.solved(new_a, (1 + x) * D, known, "unbalanced"),
             *assigned(new_u, ahead + beta * h**2 * new_a),
             *assigned(new_v, predicted + gamma * h * new_a),
@@ -371,9 +371,9 @@ class Rosenbrock(Estimating):
         ku, kv = equation.named("displacement@slope", "velocity@slope")
         middle, speed = equation.named("displacement@middle", "velocity@middle")
         p, change = equation.named("velocity@stage", "velocity@change")
-        asking, r = equation.ask(middle, speed, "middle")
+        request, r = equation.restoring_force(middle, speed, "middle")
         new_u, new_v, new_a = equation.named("displacement@next", "velocity@next", "acceleration@next")
-        ending, r_end = equation.ask(new_u, new_v, "end")
+        ending, r_end = equation.restoring_force(new_u, new_v, "end")
         stage = [*equation.unbalanced(0.5, r, speed, middle), (x * Kt, ku), (x * Ct, kv), (-x * h * Kt, p)]
         balance = equation.unbalanced(1.0, r_end, new_v, new_u)
         steps = [
@@ -381,7 +381,7 @@ class Rosenbrock(Estimating):
             *assigned(ku, h * v + x * h * kv),
             *assigned(middle, u + 0.5 * ku),
             *assigned(speed, v + 0.5 * kv),
-            *asking,
+            *request,
             *assigned(p, speed - x * kv),
             *equation.solved(change, h * D, stage, "unbalanced@middle"),
             *assigned(new_u, u + h * p + x * h * change),

@@ -1,6 +1,6 @@
 from bondloop.realtime.channels.bench import Bench as Bench
+from bondloop.realtime.channels.bench import end_reason as end_reason
 from bondloop.realtime.channels.bench import stroke_of as stroke_of
-from bondloop.realtime.channels.bench import told as told
 from bondloop.realtime.channels.channel import MOST_BYTES as MOST_BYTES
 from bondloop.realtime.channels.channel import ROLES as ROLES
 from bondloop.realtime.channels.channel import TYPES as TYPES

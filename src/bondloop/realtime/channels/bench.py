@@ -202,7 +202,7 @@ class Bench:
             loop.stop()
             loop.wait()
             if asked or len(values) < samples:
-                raise InputError(f"'{name}' was not read: {'Ctrl-C' if asked else told(loop.status())}")
+                raise InputError(f"'{name}' was not read: {'Ctrl-C' if asked else end_reason(loop.status())}")
         taken = np.array(values[:samples])
         expect_within(channel, taken)
         return Reading(float(taken.mean()), float(taken.std()), samples)
@@ -330,7 +330,7 @@ def expect_within(channel: LabChannel, values: NDArray[np.float64]) -> None:
         )
 
 
-def told(status: Status) -> str:
+def end_reason(status: Status) -> str:
     """Say why a loop ended, with the controller's own words where there are some."""
     words = f": {status.fault_words} (fault {status.cause_detail})" if status.fault_words else ""
     return f"{cause_words(status.cause)}{words}" if status.cause else "it was ended"

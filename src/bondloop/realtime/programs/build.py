@@ -34,7 +34,7 @@ from bondloop.realtime.programs.interface import (
     rig_ends,
 )
 from bondloop.realtime.segment import need_linux
-from bondloop.signals import now_and_next
+from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,7 +127,7 @@ def signal_table(test: HybridTest, steps: int) -> NDArray[np.float64] | None:
     if not inputs:
         return None
     tables = test.tables
-    return now_and_next([tables[n.removesuffix(".now")] for n in inputs[::2]], steps, computer.period)
+    return tabulated_inputs([tables[n.removesuffix(".now")] for n in inputs[::2]], steps, computer.period)
 
 
 def fmu_driver(test: HybridTest, link: str) -> Path:

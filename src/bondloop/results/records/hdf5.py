@@ -39,7 +39,7 @@ import numpy as np
 from bondloop.containers import dataset_values, own_item, own_items, readable
 from bondloop.engine.ir import Meaning
 from bondloop.errors import InputError
-from bondloop.readers import ask, numbers_of, refuse
+from bondloop.readers import numbers_of, read_in_process, refuse
 from bondloop.results.records.columns import (
     EVENT_COLUMNS,
     Content,
@@ -87,7 +87,7 @@ def read_isolated(path: str | os.PathLike[str], channels: list[str] | None = Non
     InputError
         As for `read_content`, and where the other process crashed or took too long.
     """
-    answer, body = ask(
+    answer, body = read_in_process(
         "bondloop.results.records.hdf5:run_parts", _expected(path), ["h5py"], channels=channels
     )
     names, size = list(answer["units"]), int(answer["size"])
@@ -130,7 +130,7 @@ def read_log(path: str | os.PathLike[str]) -> LoopLog:
     InputError
         If it cannot be read, or the other process crashed.
     """
-    answer, body = ask("bondloop.results.records.hdf5:log_parts", _expected(path), ["h5py"])
+    answer, body = read_in_process("bondloop.results.records.hdf5:log_parts", _expected(path), ["h5py"])
     table = numbers_of(body, len(CLOCK) * int(answer["size"]), Path(path))
     return dict(zip(CLOCK, table.reshape(len(CLOCK), -1), strict=True)), list(answer["events"])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.display import brief, telling
+from bondloop.display import brief, with_progress
 from bondloop.engine.data import POSITIVE, si_array
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.analysis.modal_analysis import Modes, modes
@@ -265,7 +265,7 @@ class History:
         return self.displacements[:, self.dofs.index(dof)]
 
 
-@telling("integrating over time")
+@with_progress("integrating over time")
 def time_history(  # noqa: PLR0913 - what acts, from where it starts, how it is solved, what is kept
     matrices: Matrices,
     force: Force,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import brief, telling
+from bondloop.display import brief, with_progress
 from bondloop.engine.data import Described, number
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.factor import factor
@@ -133,7 +133,7 @@ class Modes(Described, family="modes", alone=True):
         )  # fmt: skip
 
 
-@telling("solving for modes")
+@with_progress("solving for modes")
 def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Modes:
     """Return the lowest natural modes, K φ = ω² M φ.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.display import telling
+from bondloop.display import with_progress
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.analysis.equilibrium import Equilibrium, Held, State
 from bondloop.structures.dofs import ROTATIONS, dof_domain, dof_word, force_on, forces_in_a_row
@@ -121,7 +121,7 @@ class Pushover:
         return pushover_figure(self, path)
 
 
-@telling("pushing the structure")
+@with_progress("pushing the structure")
 def pushover(
     model: StructureModel,
     pattern: Mapping[str, Number] | ArrayLike,

@@ -17,7 +17,7 @@ from bondloop.engine.ir import (
     Blow,
     Const,
     Expr,
-    Look,
+    RuleInputs,
     StopRule,
     Var,
     evaluator,
@@ -145,7 +145,7 @@ class RuleFunctions:
         for place, (rule, change) in enumerate(zip(self.rules, changes, strict=True)):
             named = {w: Var(f"{rule.path}.{w}") for w in (*words, *slacks)}
             terms = tuple(Var(f"{rule.path}.term{i}") for i in range(len(rule.terms)))
-            look = Look(**named, terms=terms, window=window)
+            look = RuleInputs(**named, terms=terms, window=window)
             arguments.append((*named.values(), *terms))
             margins.append(rule.margin(look))
             edges += rule.edges(look)
@@ -337,7 +337,7 @@ class Settling:
             at += len(rule.terms)
         return values[:n], values[n : 2 * n], terms
 
-    def looks(
+    def rule_inputs(
         self,
         x: list[float],
         ports: tuple[list[float], list[float], list[list[float]]],
@@ -364,11 +364,11 @@ class Settling:
         """Return the edges in the modes of a point where efforts, flows and terms are all zero."""
         none = [0.0] * self.count
         nothing = none, none, [[0.0] * len(rule.terms) for rule in self.rules.rules]
-        return self.rules.edges(self.window, self.looks(x, nothing, 2 * none, none, none))
+        return self.rules.edges(self.window, self.rule_inputs(x, nothing, 2 * none, none, none))
 
     def _moving(self, t: float, x: list[float]) -> list[list[float]]:
         none = [0.0] * self.count
-        return self.looks(x, self.ports(t, x), 2 * none, none, none)
+        return self.rule_inputs(x, self.ports(t, x), 2 * none, none, none)
 
     def learn(self, t: float, x: list[float]) -> None:
         """Take note of how large efforts, flows and displacements are, before they cancel."""
@@ -409,7 +409,7 @@ class Settling:
                 now[place] = values[i]
             if number:  # at first by the slacks with which the event was located
                 self.learn(t, now)
-            looks = self.looks(now, self.ports(t, now), values[self.contents :], stages, before)
+            looks = self.rule_inputs(now, self.ports(t, now), values[self.contents :], stages, before)
             wrong = [float(m > 0) for m in self.rules.margins(self.window, looks)]
             busy = any(Blow.QUIET < s < Blow.HIT for s in stages)
             if not any(wrong) and not busy:
@@ -443,7 +443,7 @@ class Settling:
             # What rounding leaves of an impulse is no impulse.
             spread = [IMPULSE_SLACK * size / self.window for size in sizes[self.contents :]]
             self.slacks = [[e + spread[i], f + spread[n + i], d] for i, (e, f, d) in enumerate(seen)]
-            looks = self.looks(now, self.ports(t, now), values[self.contents :], none, none)
+            looks = self.rule_inputs(now, self.ports(t, now), values[self.contents :], none, none)
             if max(self.rules.margins(self.window, looks)) <= 0:
                 self.slacks = seen
                 return now
@@ -492,8 +492,8 @@ class Settling:
     def _unsettled(self, t: float, x: list[float]) -> str:
         words, reasons = [], []
         for part, own in by_part(self.system, self.modes.of(x)):
-            words.append(part.told(own))
-            reasons += [f"{part.told(bits)}: {why}" for bits, why in list(part.refused.items())[:1]]
+            words.append(part.in_words(own))
+            reasons += [f"{part.in_words(bits)}: {why}" for bits, why in list(part.refused.items())[:1]]
         why = f"; a mode that has no causality is {reasons[0]}" if reasons else ""
         return (
             f"{self.system.name}: no consistent mode was found at t = {t:.9g} s "
