@@ -74,7 +74,7 @@ def hot(loop: Path, cpu: int) -> NDArray[Any]:
     """Return durations of cycles that follow each other without sleep; those still in the ring."""
     options = LoopOptions(link="none://", hot=True, steps=HOT_STEPS, retreat=1e-9, cpu=cpu)
     with LoopProcess(loop, options) as process:
-        assert process.wait() == 0, process.said
+        assert process.wait() == 0, process.messages
         rows = process.ring.read()
     return np.diff(rows["time_ns"][rows["step"] >= 0])
 
@@ -98,7 +98,7 @@ def exchanges(pair: Programs, link: str, steps: int, cpus: tuple[int, int]) -> D
             slots=steps + 64,
         )
         with LoopProcess(pair.loop, options) as process:
-            assert process.wait() == 0, process.said
+            assert process.wait() == 0, process.messages
             rows = process.ring.read()
     return Durations.of(rows["exchange_ns"][rows["step"] >= 0])
 
@@ -119,7 +119,7 @@ def bare(loop: Path, cycles: int, cpu: int, priority: int) -> tuple[Durations, i
     """Return wake-up latencies of a loop that only sleeps, and how many deadlines it missed."""
     options = LoopOptions(link="none://", bare=cycles, cpu=cpu, priority=priority)
     with LoopProcess(loop, options) as process:
-        assert process.wait() == 0, process.said
+        assert process.wait() == 0, process.messages
         status = process.status()
     return Durations.counted(status.wake), status.counts["missed"]
 
@@ -136,7 +136,7 @@ def paced(loop: Path, cycles: int, cpu: int, priority: int) -> tuple[dict[str, D
         slots=max(8192, cycles + 64),
     )
     with LoopProcess(loop, options) as process:
-        assert process.wait() == 0, process.said
+        assert process.wait() == 0, process.messages
         rows, counts = process.ring.read(), process.status().counts
     rows = rows[rows["step"] >= 0]
     wake, busy = rows["wake_ns"].astype(np.int64), rows["busy_ns"].astype(np.int64)
@@ -193,7 +193,7 @@ def record(
         assert recorder.stdout.readline().startswith("ready")
         ready, began = cpu_seconds(recorder.pid), time.monotonic()
         process.mailbox.start()
-        assert process.wait() == 0, process.said
+        assert process.wait() == 0, process.messages
         ended, took = cpu_seconds(recorder.pid), time.monotonic() - began
         counts = process.status().counts
         _, code, used = os.wait4(recorder.pid, 0)

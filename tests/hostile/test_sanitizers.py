@@ -59,7 +59,7 @@ def test_the_sanitizers_see(tmp_path):
 
 
 def clean(process):
-    said = process.said
+    said = process.messages
     assert "Sanitizer" not in said, said
     assert "runtime error" not in said, said
 
@@ -71,13 +71,13 @@ def test_a_whole_run(sanitized, scheme, lock_step):
     options = {"steps": 300, "retreat": 0.02, "timeout": 30.0, **more}
     if scheme == "loopback":
         with LoopProcess(sanitized.loop, LoopOptions(link="loopback://", **options), TABLE) as loop:
-            assert loop.wait(100) == 0, loop.said
+            assert loop.wait(100) == 0, loop.messages
             clean(loop)
         return
     own = f"shm://{os.getpid()}" if scheme == "shm" else "udp://127.0.0.1:0"
     with RigProcess(sanitized.rig, RigOptions(link=own, timeout=30.0)) as rig:
         with LoopProcess(sanitized.loop, LoopOptions(link=rig.link, **options), TABLE) as loop:
-            assert loop.wait(100) == 0, loop.said
+            assert loop.wait(100) == 0, loop.messages
             assert len(loop.ring.read()) > 300
             clean(loop)
         clean(rig)
@@ -113,6 +113,6 @@ def test_packets_of_noise(sanitized):
                 noise.sendto(rng.randbytes(rng.choice([0, 1, 7, 16, 40, 64, 100, 1400])), (host, int(port)))
         options = LoopOptions(link=rig.link, steps=100, lock_step=True, retreat=0.02, timeout=30.0)
         with LoopProcess(sanitized.loop, options, TABLE) as loop:
-            assert loop.wait(100) == 0, loop.said
+            assert loop.wait(100) == 0, loop.messages
             clean(loop)
         clean(rig)

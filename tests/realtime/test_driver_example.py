@@ -58,7 +58,7 @@ def options(board, wires, steps=50, **more):
 def test_commands_come_out_as_volts_and_volts_come_in_as_newtons(program, board, table):
     """20 mm/V with 5 mm at 0 V on output 1; a cable to input 1, which is read as 400 N/V with -3 N at 0 V."""
     with LoopProcess(program, options(board, "out=1,0.02,0.005&in=1,400,-3"), table) as loop:
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         rows, status = loop.ring.read(), loop.status()
         command, force = (
             rows["channels"][:, loop.ring.names.index(n)] for n in ("command", "measured.force")
@@ -80,7 +80,7 @@ def test_commands_come_out_as_volts_and_volts_come_in_as_newtons(program, board,
 def test_another_range_has_finer_steps(program, board, table):
     """Output 0 at +-5 V (range 1), input 2 behind a divider by two, at +-10 V."""
     with LoopProcess(program, options(board, "out=0,0.02,0,1&in=2,100"), table) as loop:
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         rows = loop.ring.read()
         command, force = (
             rows["channels"][:, loop.ring.names.index(n)] for n in ("command", "measured.force")
@@ -221,9 +221,9 @@ def test_the_enable_line_and_the_beat(program, board, table):
         assert set(digital(board, 7)) == set(digital(board, 6)) == {0}
         assert samples(board) == []
         loop.mailbox.start()
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         rows = loop.ring.read()
-        assert "tells nothing of an emergency stop" not in loop.said
+        assert "tells nothing of an emergency stop" not in loop.messages
     enable, beat = digital(board, 7), digital(board, 6)
     given = (rows["flags"] & 256 > 0).astype(int)
     assert enable == [0, *given, 0]

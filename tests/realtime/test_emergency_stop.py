@@ -165,8 +165,8 @@ def test_a_word_that_does_not_say_that_it_is_known_is_nothing(programs, table):
     with PythonRig(answer) as rig:
         given = LoopOptions(link=rig.link, lock_step=True, steps=50, retreat=0.005, timeout=20.0)
         with LoopProcess(programs.loop, given, table) as loop:
-            assert loop.wait(60) == 0, loop.said
-            assert "tells nothing of an emergency stop" in loop.said
+            assert loop.wait(60) == 0, loop.messages
+            assert "tells nothing of an emergency stop" in loop.messages
 
 
 class Clocked(threading.Thread):

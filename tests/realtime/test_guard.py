@@ -159,7 +159,7 @@ def test_what_is_not_granted_is_said(programs, table):
     """No machine has a processor 1023: the loop says so and runs on another."""
     with LoopProcess(programs.loop, LoopOptions(cpu=1023, steps=5, retreat=1e-3), table) as loop:
         assert loop.wait(20) == 0
-        assert "not pinned to processor 1023" in loop.said
+        assert "not pinned to processor 1023" in loop.messages
         assert loop.status().counts["pinned"] == 0
     with LoopProcess(programs.loop, LoopOptions(cpu=0, steps=5, retreat=1e-3), table) as loop:
         assert loop.wait(20) == 0

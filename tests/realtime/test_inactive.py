@@ -116,7 +116,7 @@ def test_a_start_by_the_mailbox_in_lock_step_equals_the_rehearsal(programs, tabl
         with LoopProcess(programs.loop, options(link, lock_step=True, steps=steps), table) as loop:
             longer_than_the_timeout(loop)  # a millisecond each
             loop.mailbox.start()
-            assert loop.wait(60) == 0, loop.said
+            assert loop.wait(60) == 0, loop.messages
             return loop.ring.names, loop.ring.read()
 
     if scheme == "loopback":

@@ -14,7 +14,7 @@ STEPS = 1500
 def lock_step(programs, table, link, steps=STEPS, **more):
     options = LoopOptions(link=link, lock_step=True, steps=steps, retreat=0.05, timeout=20.0, **more)
     with LoopProcess(programs.loop, options, table) as loop:
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         rows = loop.ring.read()
         assert loop.ring.lost == 0
         return rows, loop.ring.names, loop.status()

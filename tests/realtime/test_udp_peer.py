@@ -73,7 +73,7 @@ def test_lock_step(programs, table, playing):
     link, _ = playing
     for _ in range(2):
         with LoopProcess(programs.loop, options(link), table) as loop:
-            assert loop.wait(60) == 0, loop.said
+            assert loop.wait(60) == 0, loop.messages
             command, force = channels(loop, "command", "measured.force")
             counts = loop.status().link
         assert force[0] == 0
@@ -103,7 +103,7 @@ def test_a_greeting_that_is_answered_again_is_no_stranger(programs, table, peer,
         thread.start()
         link = f"udp://127.0.0.1:{own.getsockname()[1]}"
         with LoopProcess(programs.loop, options(link), table) as loop:
-            assert loop.wait(60) == 0, loop.said
+            assert loop.wait(60) == 0, loop.messages
             counts = loop.status().link
     thread.join(5)
     assert [counts[n] for n in ("foreign", "lost", "duplicated", "reordered", "corrupted")] == [0] * 5
@@ -117,11 +117,11 @@ def test_inactive_the_rig_stays_where_it_stands(programs, table, playing):
     with LoopProcess(programs.loop, waiting, table) as loop:
         until(lambda: loop.status().link["received"] > 20)
         loop.mailbox.stop()
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         (force,) = channels(loop, "measured.force")
     assert set(force) == {30e3 * 0.125}
     with LoopProcess(programs.loop, options(link, steps=1), table) as loop:  # after the BYE of the first
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         assert channels(loop, "measured.force")[0][0] == 30e3 * 0.125
     until(lambda: rig.displacement == 0.0)
 
@@ -146,7 +146,7 @@ def test_its_emergency_stop(programs, table, playing):
         LoopProcess(programs.loop, options(link), table)
     rig.stopped = False
     with LoopProcess(programs.loop, options(link, steps=1), table) as loop:
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         assert channels(loop, "measured.force")[0][0] == 30e3 * stood != 0.0
 
 
@@ -157,7 +157,7 @@ def test_on_the_clock_as_a_program_of_its_own(table):
         try:
             link = process.stdout.readline().split()[-1]
             with LoopProcess(build_loop(unmoved()), options(link, steps=200, lock_step=False), table) as loop:
-                assert loop.wait(60) == 0, loop.said
+                assert loop.wait(60) == 0, loop.messages
                 sent, force = channels(loop, "command", "measured.force")
                 counts = loop.status().link
         finally:
@@ -208,7 +208,7 @@ def test_who_is_refused(programs, table, playing):
     with LoopProcess(build_loop(unmoved()), options(link, steps=0, lock_step=False), table) as loop:
         with pytest.raises(InputError, match="in use by another loop"):
             LoopProcess(programs.loop, options(link), table)
-        assert loop.running, (loop.said, loop.status())
+        assert loop.running, (loop.messages, loop.status())
 
 
 def test_what_is_no_packet(peer):

@@ -167,9 +167,9 @@ def test_every_driver_that_comes_along_has_a_stub_or_needs_none():
 
 def test_a_board_by_nidaqmx(programs, board, table):
     with LoopProcess(programs["nidaqmx"], options("nidaqmx", board), table) as loop:
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         rows, command, force, loose = rows_of(loop)
-        assert "tells nothing of an emergency stop" not in loop.said
+        assert "tells nothing of an emergency stop" not in loop.messages
         assert "limits of outputs" not in str(loop.ring.self_test["not_tried"])
     volts = np.array(words(board, "ao"))
     assert set(volts[:, 0]) == {0.0}, "the output that the test does not use is left alone"
@@ -201,7 +201,7 @@ def test_a_guard_of_outputs_without_a_condition_fails_the_self_test(change, boar
 
 def test_a_board_by_comedi(programs, board, table):
     with LoopProcess(programs["comedi"], options("comedi", board), table) as loop:
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         _, command, force, _ = rows_of(loop)
     samples = [int(s.split()[2]) for s in board.read_text().splitlines() if s.startswith("1 0 ")]
     sent = np.array([*command, 0.01])
@@ -213,7 +213,7 @@ def test_a_board_by_comedi(programs, board, table):
 def test_a_bus_by_ethercat(programs, board, table):
     """The bus is operational from the fourth turn with the first command; before, outputs are not obeyed."""
     with LoopProcess(programs["ethercat"], options("ethercat", board), table) as loop:
-        assert loop.wait(20) == 0, loop.said
+        assert loop.wait(20) == 0, loop.messages
         rows, command, force, loose = rows_of(loop)
     turns = [line.split() for line in board.read_text().splitlines()[:-1]]
     assert board.read_text().splitlines()[-1] == "closed"
@@ -258,7 +258,7 @@ def test_pressure_that_goes_off_comes_through_as_words(programs, board, table, m
         status = loop.status()
         found = status.cause, status.cause_detail, status.fault_words
         rows, command, _, _ = rows_of(loop)
-        assert "the rig's controller reported fault 3: the oil pressure is off" in loop.said
+        assert "the rig's controller reported fault 3: the oil pressure is off" in loop.messages
     assert found == (Cause.CONTROLLER_FAULT, 3, "the oil pressure is off")
     after = rows["cycle"] >= status.cause_cycle
     assert set(command[after]) == {command[status.cause_cycle - 1]}, (

@@ -117,7 +117,7 @@ def loop_on(program, peer, table, steps=60, **more):
 @pytest.mark.parametrize("tcp", [False, True])
 def test_commands_arrive_as_fields_and_fields_as_newtons(program, table, tcp):
     with Peer(TAKES, good, tcp=tcp) as peer, loop_on(program, peer, table, stale=60_000) as loop:
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         rows, status, names = loop.ring.read(), loop.status(), loop.ring.names
         command, force, oil = (
             rows["channels"][:, names.index(n)] for n in ("command", "measured.force", "aux.oil")
@@ -158,7 +158,7 @@ def test_a_fault_of_the_controller_comes_through_as_words(program, table, more, 
             code,
             words,
         )
-        assert f"fault {code}: {words}" in loop.said
+        assert f"fault {code}: {words}" in loop.messages
     assert (peer.heard[-1]["command"], peer.heard[-1]["enable"]) == (10_000, 0)
 
 
@@ -204,7 +204,7 @@ def test_hostile_packets_are_counted_and_never_used(program, table):
     with Peer(TAKES, answer) as peer, loop_on(program, peer, table, steps=0, stale=60_000) as loop:
         until(lambda: (link := loop.status().link)["corrupted"] > 100 and link["reordered"] > 10)
         loop.stop()
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         rows, status = loop.ring.read(), loop.status()
         force = rows["channels"][:, loop.ring.names.index("measured.force")]
     assert np.abs(force).max() < 10
@@ -279,7 +279,7 @@ def test_an_echo_that_is_wider_than_the_counter_is_not_old_when_that_begins_agai
     with Peer(takes, good) as peer, loop_on(program, peer, table, steps=0, stale=60_000) as loop:
         until(lambda: loop.status().link["received"] > 400)
         loop.stop()
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         rows = loop.ring.read()
     assert len(peer.heard) > 300
     assert rows["age"].max() < 256
@@ -352,7 +352,7 @@ def test_any_layout_goes_there_and_back(table, pair):
     with Peer(takes, answer) as peer, loop_on(program, peer, table, steps=0, stale=60_000) as loop:
         until(lambda: loop.status().link["received"] > 40)
         loop.stop()
-        assert loop.wait(60) == 0, loop.said
+        assert loop.wait(60) == 0, loop.messages
         rows, names, status = loop.ring.read(), loop.ring.names, loop.status()
         command, force = (rows["channels"][:, names.index(n)] for n in ("command", "measured.force"))
     sent = [p["command"] for p in peer.heard if p["enable"] & 1]
@@ -374,7 +374,7 @@ def test_after_a_command_beyond_the_limits_the_way_begins_where_the_output_is(ta
         make_computer("one_sided"), safe={"command": 0.01}, drivers=[driver_file("packet")], channels=lab
     )
     with Peer(TAKES, good) as peer, loop_on(program, peer, table, steps=0, stale=60_000) as loop:
-        assert loop.wait(60) == 3, loop.said
+        assert loop.wait(60) == 3, loop.messages
         status = loop.status()
         command = loop.ring.read()["channels"][:, loop.ring.names.index("command")]
     assert status.cause == Cause.CONTROLLER_FAULT

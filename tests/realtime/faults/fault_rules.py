@@ -206,5 +206,5 @@ def lost_by_the_clock(rows, at, status, stale):
 
 def ended(loop, code):
     """Wait for the end of a loop; return its ring, rows and status."""
-    assert loop.wait(60) == code, loop.said
+    assert loop.wait(60) == code, loop.messages
     return loop.ring, loop.ring.read(), loop.status()

@@ -97,7 +97,7 @@ def test_link_made_shorter(bench, size):
     ring, rows, status = ended(loop, 3)
     ended_safely(ring, rows, status, "shared memory of the link made shorter")
     assert rig.wait(60) == 0
-    assert "has made the shared memory of" in rig.said
+    assert "has made the shared memory of" in rig.messages
     assert not _memory(rig).exists()
     bench.rig("shm")
 
