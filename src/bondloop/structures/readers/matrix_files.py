@@ -20,7 +20,7 @@ from bondloop.containers import (
     sparse_from_parts,
 )
 from bondloop.errors import InputError
-from bondloop.readers import ask, numbers_of, read_table
+from bondloop.readers import numbers_of, read_in_process, read_table
 from bondloop.structures.matrices import Matrices, matrix_fault
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def _matrices(path: Path, name: str | None) -> Found:
     if path.suffix.lower() not in ARRAYS:
         return _matrices_here(path, name)
     work = "bondloop.structures.readers.matrix_files:matrix_parts"
-    answer, body = ask(work, path, ["scipy.io", "scipy.sparse", "h5py"], name=name)
+    answer, body = read_in_process(work, path, ["scipy.io", "scipy.sparse", "h5py"], name=name)
     chosen: Content = {}
     sizes = [2 * count + rows + 1 for rows, _, count in answer["shapes"].values()]
     parts = np.split(numbers_of(body, sum(sizes), path), np.cumsum(sizes, dtype=int)[:-1])
