@@ -9,13 +9,12 @@ from bondloop.bondgraph import Model
 from bondloop.identify import fit_specimen, fit_time, read_data
 from bondloop.papers.mr_damper_building import DATA  # files of a laboratory; yours may lie anywhere
 from bondloop.papers.silva_benchmark import DATA as RECORDS
-from bondloop.results import read_two_columns
 from bondloop.structures import ShearBuilding, field_form
 
 
 def main(folder: Path) -> bl.Run:
     """Return the rehearsal; write the report."""
-    fit = fit_specimen(bl.devices.MRDamper(), [read_data(f) for f in DATA.glob("*Hz*A.csv")], scouts=0)
+    fit = fit_specimen(bl.devices.MRDamper(), {f.stem: read_data(f) for f in DATA.glob("*mm*.csv")}, scouts=0)
     damper = replace(fit.specimen, current=1.0, moving_mass=0.0)  # 1 A in its coil; its mass is the floor's
     sweep = read_data(DATA / "chirp0A.csv").select(input="command", output="position")
     actuator = fit_time(sweep.input, sweep.output, sweep.sample_period, "G1D").process
@@ -24,7 +23,7 @@ def main(folder: Path) -> bl.Run:
     house.frame, house.damper = field_form(storeys.assemble(), "frame"), damper.element()
     house.frame.floor[1].ux >> house.damper
     numerical, physical = house.cut("frame.floor[1].ux >> damper")
-    quake = read_two_columns(RECORDS / "elcentro.csv").scaled(0.35)
+    quake = bl.results.read_two_columns(RECORDS / "elcentro.csv").scaled(0.35)
     rig = bl.rigs.Emulated(physical, actuator.actuator(), latency=actuator.delay)
     limits = bl.safety.Limits(displacement="40 mm", force="5 kN")
     ahead = bl.control.PolynomialPrediction(actuator.delay, span="50 ms", points=50)
@@ -32,6 +31,7 @@ def main(folder: Path) -> bl.Run:
         numerical, rig=rig, controller=bl.control.InverseModel(actuator, ahead), ground={"ux": quake},
         rate=1000, limits=limits, reference=(house, ["frame.floor[2].ux.flow"]), name="house")  # fmt: skip
     print(fit, test.check(), (run := test.run(42)).verdict, sep="\n")
+    folder.mkdir(parents=True, exist_ok=True)
     bl.report.write_report(run, folder / "house.html")
     return run
 

@@ -68,7 +68,7 @@ def test_the_check_is_drawn(bondloop, tmp_path):
 def test_a_saved_run_cannot_be_checked(bondloop, tmp_path):
     result = bondloop("check", tmp_path / "run.h5")
     assert result.exit_code == 1
-    assert "is a saved run; check the test that made it" in result.stderr
+    assert "is a saved run; name the test that made it" in result.stderr
 
 
 @pytest.mark.parametrize(

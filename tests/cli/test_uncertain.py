@@ -39,6 +39,16 @@ def test_worst_cases_are_ready_to_run(bondloop, tmp_path):
     )
 
 
+@pytest.mark.parametrize(("scale", "told"), [("uniform(5, 6)", False), ("uniform(60, 80)", True)])
+def test_a_worst_trip_is_named_where_a_test_tripped(bondloop, tmp_path, scale, told):
+    words = ["--samples", 8, "--seconds", 1, "--measure", "error,trip", "-o", tmp_path, "--no-figures"]
+    result = bondloop("study", TEST, "--vary", f"excitation.scale={scale}", *words)
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.stdout.splitlines() if line.startswith("worst ")]
+    assert any("error" in line.partition(":")[0] for line in lines)
+    assert any("trip" in line.partition(":")[0] for line in lines) == told
+
+
 def test_a_csv_of_another_study_does_not_stay(bondloop, tmp_path, monkeypatch):
     monkeypatch.setattr("bondloop.cli.study.MOST_ROWS", 8)
     ask = ("study", TEST, "--vary", SCALE, "--seconds", 0.1, "-o", tmp_path, "--no-figures", "--samples")

@@ -145,6 +145,15 @@ def test_where_none_passes_it_says_so():
     hopeless.plot()
 
 
+def test_settings_for_which_the_budget_left_no_time_are_counted():
+    answer = bl.tuning.recommend(
+        LATE, pair(), families=["Direct", "LeadCompensation"], seconds=1, budget=1e-9
+    )
+    assert answer.trials == ()
+    assert answer.untried == answer.planned > 5
+    assert f"before {answer.planned} of {answer.planned} settings; allow more" in answer.sentence
+
+
 def test_what_cannot_be_tuned_is_refused():
     with pytest.raises(InputError, match="unknown family of compensators 'LeadCompensaton'; did you mean"):
         bl.tuning.recommend(LATE, pair(), families=["LeadCompensaton"])

@@ -30,6 +30,35 @@ def write_csv(path, time, columns, header):
     path.write_text(header + "\n" + "\n".join(",".join(repr(float(v)) for v in row) for row in rows))
 
 
+@pytest.mark.parametrize(
+    ("command", "motion", "factor", "unit"),
+    [
+        ("mm", "m", 1e3, "mm"),
+        ("m", "mm", 1e-3, "m"),
+        ("m", "in", 0.0254, "m"),
+        ("rad", "deg", np.pi / 180, "rad"),
+    ],
+)
+def test_an_output_in_another_unit_of_one_kind_is_converted(command, motion, factor, unit):
+    """A gain of 0.001 between millimetres and metres would be taken for the actuator's."""
+    measured = Data.from_arrays({"u": U, "y": Y}, rate=1000, units={"u": command, "y": motion})
+    pair = measured.select("u", "y")
+    np.testing.assert_allclose(pair.output, factor * Y, rtol=1e-14)
+    assert (pair.input_unit, pair.output_unit) == (unit, unit)
+    assert pair.warnings == (f"output 'y' is converted from {motion} to {unit}, the unit of 'u'",)
+
+
+@pytest.mark.parametrize(
+    "units", [("V", "mm"), ("mm", ""), ("", "mm"), ("mm", "mm"), ("mm", "counts"), ("Hz", "rad/s")]
+)
+def test_an_output_of_another_kind_stays_as_it_is(units):
+    pair = Data.from_arrays({"u": U, "y": Y}, rate=1000, units=dict(zip("uy", units, strict=True))).select(
+        "u", "y"
+    )
+    np.testing.assert_array_equal(pair.output, Y)
+    assert (pair.output_unit, pair.warnings) == (units[1], ())
+
+
 # Every file format gives the same channels, whatever the name of the time.
 
 

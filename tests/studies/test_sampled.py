@@ -290,6 +290,19 @@ def test_the_figure_of_a_time_has_a_curve_and_names_stay_in_their_columns():
         assert all(a.x1 < b.x0 for a, b in pairwise(sorted(boxes, key=lambda box: box.x0)))
 
 
+def test_values_that_hardly_differ_stand_whole_and_apart_on_their_axis():
+    """Of a measure between 0.41249 and 0.41254 the offset of the axis was written over its name."""
+    found = of_shares(0, 200)
+    close = 0.41249 + 5e-5 * np.linspace(0, 1, 200)
+    figure = exceedance(replace(found, measured={"limit": close, "error": close - 0.4077}))
+    figure.canvas.draw()
+    for axes in (figure.axes[0], figure.axes[1], figure.axes[3], figure.axes[4]):
+        assert axes.xaxis.get_offset_text().get_text() == ""
+        boxes = [t.get_window_extent() for t in axes.get_xticklabels() if t.get_text()]
+        assert len(boxes) > 1
+        assert all(a.x1 < b.x0 for a, b in pairwise(sorted(boxes, key=lambda box: box.x0)))
+
+
 def test_a_measuring_tick_moves_as_before():
     test = wagg_three_mass.test()
     whole = measuring(test.tick, {"error": named_measure("error", test.tick)})

@@ -267,7 +267,7 @@ def _module(source: str) -> ModuleType | SimpleNamespace:
             )
         return SimpleNamespace(**names)
     if source.endswith((".h5", ".hdf5")):
-        raise InputError(f"{source} is a saved run; check the test that made it")
+        raise InputError(f"{source} is a saved run; name the test that made it")
     refuse_other_files(source)
     entry = papers.find(source)
     if entry.kind == "model":

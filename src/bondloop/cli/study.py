@@ -420,6 +420,8 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         )  # fmt: skip
         return
     print(found)
+    if not found.stopped.any():  # of tests none of which tripped, none is the worst
+        worst.pop("trip", None)
     for command in dict.fromkeys(worst.values()):
         print(f"worst {', '.join(m for m, c in worst.items() if c == command)}: {command}")
     for f in files:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.engine.data import Parameter, instant, number
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, leading, sound_part
 from bondloop.identify.time_grid import disagreement, find_grid
 from bondloop.readers import read_measurements, sampling_of
-from bondloop.units import is_of_kind
+from bondloop.units import is_of_kind, quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -204,7 +204,8 @@ class Data:
 
         Both are looked at: samples that are missing, signals that rest, are clipped, or are held over
         several samples, and an output that comes before its input. What makes identification impossible is
-        refused; what makes it doubtful is among the ``warnings`` of the result.
+        refused; what makes it doubtful is among the ``warnings`` of the result. An output in another unit
+        of the same kind as the input's, metres where that is in millimetres, is converted to the input's.
 
         Parameters
         ----------
@@ -224,9 +225,13 @@ class Data:
             warnings += doubts(role, name, self.units[name], signals[role][first:last])
         u, y = signals["input"][first:last], signals["output"][first:last]
         warnings += leading(u, y, self.sample_period, (input, output), self.units[output])
+        unit = self.units[output]
+        if (size := _conversion(unit, self.units[input])) != 1:
+            y, was, unit = size * y, unit, self.units[input]
+            warnings.append(f"output '{output}' is converted from {was} to {unit}, the unit of '{input}'")
         return InputOutput(
             u, y, self.sample_period,
-            input, output, self.units[input], self.units[output],
+            input, output, self.units[input], unit,
             self.start + self.sample_period * first, (*self.warnings, *warnings),
         )  # fmt: skip
 
@@ -234,6 +239,16 @@ class Data:
         if name not in self.channels:
             raise InputError(unknown_name(kind, str(name), self.channels, where=self.source))
         return name
+
+
+def _conversion(unit: str, wanted: str) -> float:
+    """Return how many of one unit another is; 1 where they do not measure the same, or are not known."""
+    try:
+        if not unit or not wanted or not is_of_kind(f"1 {unit}", wanted):
+            return 1.0
+        return quantity(f"1 {unit}") / quantity(f"1 {wanted}")
+    except BondloopError:  # a file may have any text for a unit
+        return 1.0
 
 
 def _row(name: str, values: ArrayLike, source: str) -> NDArray[np.float64]:

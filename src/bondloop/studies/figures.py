@@ -281,8 +281,13 @@ def _spread_over(count: int, most: int = 4000) -> NDArray[np.intp]:
 
 
 def _few_ticks(axes: Axes) -> None:
-    """Leave few enough values on the axis that long ones do not meet."""
+    """Leave few enough values on the axis that long ones do not meet, each of them whole: no offset."""
+    from matplotlib.ticker import FuncFormatter
+
     axes.locator_params(axis="x", nbins=4)
+    if max(len(f"{value:.10g}") for value in axes.get_xticks()) > 5:
+        axes.locator_params(axis="x", nbins=2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
 
 
 def _tornado(axes: Axes, found: Sampled, values: NDArray[np.float64]) -> None:

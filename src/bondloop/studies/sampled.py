@@ -396,7 +396,7 @@ class Sampled:
         for name, values in self.measured.items():
             if name == "trip":
                 continue  # the probability says it
-            shown = ", ".join(f"{q:g} % {self.quantile(name, q / 100):.3g}" for q in (5, 50, 95, 99))
+            shown = ", ".join(f"{self.quantile(name, q / 100):.3g} ({q:g} %)" for q in (5, 50, 95, 99))
             lines.append(f"{name}: {shown}" if np.isfinite(values).any() else f"{name}: none")
         lines.append(f"stopped: {self.probability()}")
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]

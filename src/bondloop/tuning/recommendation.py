@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -59,6 +60,8 @@ class Recommendation:
         The test that was asked for, with its own controller.
     planned
         Settings that were to be tried before refinement.
+    untried
+        How many of these were not, since the time was over.
     seconds
         How long it took.
     unsuited
@@ -72,6 +75,7 @@ class Recommendation:
     task: Task
     asked: HybridTest = field(repr=False)
     planned: int
+    untried: int
     seconds: float
     unsuited: Mapping[str, str] = field(default_factory=dict)
     carried: HybridTest | None = field(default=None, repr=False)
@@ -110,12 +114,17 @@ class Recommendation:
     def sentence(self) -> str:
         """Which, and why, in a sentence."""
         tried, ran = len(self.trials), sum(t.ran for t in self.trials)
+        spent = ""
+        if self.untried:
+            spent = f" The budget was spent before {self.untried} of {self.planned} settings; allow more."
         if self.best is None:
             front = next((t for t in self.trials if t.check is not None), None)
+            if not tried:
+                return f"no setting was tried.{spent}"
             if front is None:
-                return f"none of {tried} settings gives a stable loop that runs to its end."
+                return f"none of {tried} settings gives a stable loop that runs to its end.{spent}"
             words = "" if front.check is None else f" ({front.check.verdict.rstrip('.')})"
-            return f"none of the best of {tried} settings passes the check{words}."
+            return f"none of the best of {tried} settings passes the check{words}.{spent}"
         best = self.best
         rivals = [t for t in self.trials if t.passed and t is not best]
         least = min([best.error, *(t.error for t in rivals)])
@@ -140,7 +149,7 @@ class Recommendation:
         if best.candidate.carried and self.extrapolation is not None:
             e = self.extrapolation
             force = f" The test needs extrapolation=Extrapolation(late={e.late:g}, points={e.points})."
-        return f"{lead}{reason}; it {margin}{noise}.{force}"
+        return f"{lead}{reason}; it {margin}{noise}.{force}{spent}"
 
     def rows(self) -> list[Trial]:
         """Return the best of each family: the chosen one of its own, otherwise the least error."""
@@ -190,7 +199,7 @@ class Recommendation:
         return {
             "sentence": self.sentence, "recommended": best, "process": self.task.process.describe(),
             "lag": self.task.lag, "frequency": self.task.frequency, "seconds": self.seconds,
-            "planned": self.planned, "trials": [t.to_dict() for t in self.trials],
+            "planned": self.planned, "untried": self.untried, "trials": [t.to_dict() for t in self.trials],
             "unsuited": dict(self.unsuited),
         }  # fmt: skip
 
@@ -284,7 +293,7 @@ def recommend(
     jobs = min(os.cpu_count() or 1, 4)
     for plan in (search.star, search.carried, search.rest):
         search.run(plan(), jobs)
-    planned = search.whole
+    planned, untried = search.whole, search.untried
     search.until = began + policy.fine_share * allowed
     if short is not bench:
         search.again(bench)
@@ -298,6 +307,7 @@ def recommend(
         task=task,
         asked=asked,
         planned=planned,
+        untried=untried,
         seconds=time.monotonic() - began,
         unsuited=search.unsuited,
         carried=carried,
@@ -345,7 +355,9 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     right.set_xscale("log")
     left.set_yscale("log")
     dress(left, "margin: change of the actuator that is borne [%]", "error against the reference [%]")
-    dress(right, "noise: rms of the command per rms of white noise")
+    dress(right, "noise: rms of the command to that of white noise")
+    for axis in (left.xaxis, left.yaxis, right.xaxis):
+        _plain_decades(axis)
     if answer.best is not None:
         for axes, value in ((left, _margin(answer.best)), (right, answer.best.noise)):
             _ring(axes, value, 100 * answer.best.error)
@@ -359,6 +371,15 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     words = "\n".join(textwrap.wrap(plain(answer.sentence.replace(" %", "\u00a0%")), 96))
     figure.suptitle(words, fontsize=STYLE.label, color=INK, x=0.02, ha="left")
     return finish(figure, path)
+
+
+def _plain_decades(axis: Axis) -> None:
+    """Mark 1, 2 and 5 of each decade of a logarithmic axis, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _margin(trial: Trial, widest: float = 10.0) -> float:

@@ -132,7 +132,7 @@ class Search:
         self.dismissed: list[Trial] = []
         self.unsuited: dict[str, str] = {}
         self.settings: dict[str, dict[str, Setting]] = {}
-        self.whole = 0
+        self.whole = self.untried = 0
         self._families = list(families)
 
         for family in self._families:
@@ -196,7 +196,8 @@ class Search:
         self.whole += len(candidates)
         pool = ThreadPoolExecutor(jobs)
         try:
-            for _ in pool.map(self.tried, candidates):
+            for trial in pool.map(self.tried, candidates):
+                self.untried += trial is None
                 if self.progress is not None:
                     self.progress(min(len(self.trials), self.whole - 1), self.whole)
         finally:  # who interrupts it does not wait for the rest
