@@ -7,8 +7,9 @@ import pytest
 from bondloop.errors import InputError
 from bondloop.results import Record, subspace, time_histories
 from bondloop.results.figures.histories import gains
+from bondloop.results.figures.layout import page
 from bondloop.results.figures.run import RunPlots, overview
-from bondloop.results.figures.spectra import amplitude_spectrum, error_spectrum
+from bondloop.results.figures.spectra import amplitude_spectrum, draw_spectrum
 
 T = np.arange(3000) * 1e-3
 W = 2 * np.pi * 5
@@ -88,10 +89,12 @@ def test_spectrum_reads_amplitudes_and_ends_above_the_noise():
     frequency, amplitude = amplitude_spectrum(3 * np.sin(W * T), 1e-3)
     assert amplitude[np.argmin(np.abs(frequency - 5))] == pytest.approx(3.0, rel=1e-9)
     noise = 1e-3 * np.random.default_rng(0).standard_normal(T.size)
-    axes = error_spectrum(np.sin(W * T), np.sin(W * T) + noise, 1e-3).axes[0]
+    axes, other = page(2.7).subplots(2)
+    draw_spectrum(axes, np.sin(W * T), np.sin(W * T) + noise, 1e-3, "m")
     assert 5 < axes.get_xlim()[1] < 50
     assert axes.get_xlabel() == "frequency [Hz]"
-    assert error_spectrum(T, T, 1e-3, highest=40.0).axes[0].get_xlim()[1] == 40.0
+    draw_spectrum(other, T, T, 1e-3, "m", 40.0)
+    assert other.get_xlim()[1] == 40.0
 
 
 def test_a_long_record_is_thin_on_paper_and_keeps_its_spike():

@@ -12,7 +12,16 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from bondloop.engine.codegen.plan import WORST, Plan
+from bondloop.engine.codegen.c_text import c_parts, with_words
+from bondloop.engine.codegen.plan import (
+    BEYOND,
+    NOT_A_NUMBER,
+    SINGULAR,
+    UNCONVERGED,
+    UNSETTLED,
+    WORST,
+    Plan,
+)
 from bondloop.engine.ir import (
     COS_SERIES,
     HALF_PI,
@@ -299,115 +308,6 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
     return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
 
 
-_SIGN = """
-static inline double NAME_sign(double x)
-{
-    return (double)((x > 0.0) - (x < 0.0));
-}
-"""
-
-_FMIN = """
-static inline double NAME_fmin(double x, double y)
-{
-    return x < y || y != y ? x : y;
-}
-"""
-
-_FMAX = """
-static inline double NAME_fmax(double x, double y)
-{
-    return x > y || y != y ? x : y;
-}
-"""
-
-_SOLVE1 = """
-/* One linear equation. */
-static inline double NAME_solve1(double a, double b, int *status)
-{
-    if (a == 0.0) {
-        *status |= NAME_SINGULAR;
-        return NAN;
-    }
-    return b/a;
-}
-"""
-
-_SOLVE2 = """
-/* Two linear equations, in place, by elimination with the larger pivot. */
-static inline void NAME_solve2(double *a, double *b, int *status)
-{
-    const int lower = fabs(a[2]) > fabs(a[0]);
-    const double p = lower ? a[2] : a[0], q = lower ? a[3] : a[1], u = lower ? b[1] : b[0];
-    const double r = lower ? a[0] : a[2], w = lower ? a[1] : a[3], v = lower ? b[0] : b[1];
-    const double ratio = r/p;
-    const double pivot = w - ratio*q;
-    if (p == 0.0 || pivot == 0.0) {
-        *status |= NAME_SINGULAR;
-        b[0] = b[1] = NAN;
-        return;
-    }
-    b[1] = (v - ratio*u)/pivot;
-    b[0] = (u - q*b[1])/p;
-}
-"""
-
-_SOLVE = """
-/* n linear equations, in place. */
-static void NAME_solve(int n, double *a, double *b, int *status)
-{
-    if (NAME_eliminate(n, a, b))
-        return;
-    *status |= NAME_SINGULAR;
-    for (int i = 0; i < n; ++i)
-        b[i] = NAN;
-}
-"""
-
-_PHILOX = f"""
-/* Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011): four random words of a seed, a stream and a counter;
-   0 unless these are whole numbers below 2^53, 2^32 and 2^53. */
-static inline int NAME_philox(double seed, double stream, double counter, uint32_t *w)
-{{
-    if (!(seed >= 0.0 && seed < 9007199254740992.0 && counter >= 0.0 && counter < 9007199254740992.0
-          && stream >= 0.0 && stream < 4294967296.0
-          && floor(seed) == seed && floor(stream) == stream && floor(counter) == counter))
-        return 0;
-    uint32_t k0 = (uint32_t)(uint64_t)seed, k1 = (uint32_t)((uint64_t)seed >> 32);
-    uint32_t c0 = (uint32_t)(uint64_t)counter, c1 = (uint32_t)((uint64_t)counter >> 32);
-    uint32_t c2 = (uint32_t)stream, c3 = 0;
-    for (int i = 0; i < {ROUNDS}; ++i) {{
-        const uint64_t p0 = (uint64_t){MULTIPLIERS[0]:#x}u*c0;
-        const uint64_t p1 = (uint64_t){MULTIPLIERS[1]:#x}u*c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += {WEYL[0]:#x}u;
-        k1 += {WEYL[1]:#x}u;
-    }}
-    w[0] = c0;
-    w[1] = c1;
-    w[2] = c2;
-    w[3] = c3;
-    return 1;
-}}
-
-/* 52 random bits and a half: never 0, never 1, and exact. */
-static inline double NAME_fraction(uint32_t high, uint32_t low)
-{{
-    return ((double)(high >> 6)*67108864.0 + (double)(low >> 6) + 0.5)*2.220446049250313e-16;
-}}
-"""
-
-_UNIFORM = """
-static inline double NAME_uniform(double seed, double stream, double counter)
-{
-    uint32_t w[4] = {0};
-    return NAME_philox(seed, stream, counter, w) ? NAME_fraction(w[0], w[1]) : NAN;
-}
-"""
-
-
 def _series(coefficients: tuple[float, ...], x: str) -> str:
     text = repr(coefficients[-1])
     for a in coefficients[-2::-1]:
@@ -415,44 +315,30 @@ def _series(coefficients: tuple[float, ...], x: str) -> str:
     return text[1:-1]
 
 
-_NORMAL = f"""
-/* Box and Muller (1958), with the logarithm and the waves as series, so that every machine rounds alike. */
-static inline double NAME_normal(double seed, double stream, double counter)
-{{
-    uint32_t w[4] = {{0}};
-    if (!NAME_philox(seed, stream, counter, w))
-        return NAN;
-    int e;
-    double m = frexp(NAME_fraction(w[0], w[1]), &e);
-    if (m < {SQRT_HALF!r}) {{
-        m = 2.0*m;
-        e -= 1;
-    }}
-    const double f = (m - 1.0)/(m + 1.0);
-    const double ff = f*f;
-    const double logarithm = (double)e*{LN2!r} + f*({_series(LOG_SERIES, "ff")});
-    const double x = 4.0*NAME_fraction(w[2], w[3]);
-    const int quadrant = (int)(x + 0.5);
-    const double angle = (x - (double)quadrant)*{HALF_PI!r};
-    const double square = angle*angle;
-    const double cosine = {_series(COS_SERIES, "square")};
-    const double sine = angle*({_series(SIN_SERIES, "square")});
-    const double wave = quadrant == 1 ? -sine : quadrant == 2 ? -cosine : quadrant == 3 ? sine : cosine;
-    return sqrt(-2.0*logarithm)*wave;
-}}
-"""
-
-_TEXTS = {
-    "sign": _SIGN,
-    "fmin": _FMIN,
-    "fmax": _FMAX,
-    "solve1": _SOLVE1,
-    "solve2": _SOLVE2,
-    "solve": _SOLVE,
-    "philox": _PHILOX,
-    "uniform": _UNIFORM,
-    "normal": _NORMAL,
+_WORDS = {
+    "BEYOND": BEYOND,
+    "NOT_A_NUMBER": NOT_A_NUMBER,
+    "SINGULAR": SINGULAR,
+    "UNCONVERGED": UNCONVERGED,
+    "UNSETTLED": UNSETTLED,
+    "ROUNDS": ROUNDS,
+    "FIRST_MULTIPLIER": f"{MULTIPLIERS[0]:#x}",
+    "SECOND_MULTIPLIER": f"{MULTIPLIERS[1]:#x}",
+    "FIRST_WEYL": f"{WEYL[0]:#x}",
+    "SECOND_WEYL": f"{WEYL[1]:#x}",
+    "SQRT_HALF": SQRT_HALF,
+    "LN2": LN2,
+    "HALF_PI": HALF_PI,
+    "LOG_SERIES": _series(LOG_SERIES, "ff"),
+    "COS_SERIES": _series(COS_SERIES, "square"),
+    "SIN_SERIES": _series(SIN_SERIES, "square"),
 }
+"""What stands for the words of ``helpers.c``: numbers that the other targets have, too."""
+
+
+def codes() -> str:
+    """Return the bits of a status; ``NAME_`` stands for the model's name."""
+    return with_words(c_parts("helpers.c")["codes"], _WORDS)
 
 
 def helpers(used: set[str], prefix: str) -> str:
@@ -462,7 +348,7 @@ def helpers(used: set[str], prefix: str) -> str:
         wanted.add("philox")
     text = eliminate_c() if wanted & {"solve", "newton"} else ""
     text += newton_c() if "newton" in wanted else ""
-    text += "".join(body for name, body in _TEXTS.items() if name in wanted)
+    text += "".join(with_words(body, _WORDS) for name, body in c_parts("helpers.c").items() if name in wanted)
     for name in sorted(n for n in wanted if n.startswith("power")):
         product = "*".join(["x"] * int(name[5:]))
         text += f"\nstatic inline double NAME_{name}(double x)\n{{\n    return {product};\n}}\n"

@@ -8,15 +8,15 @@ test. Each lane's numbers are those of the test alone, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.engine.codegen import tolerances
-from bondloop.engine.codegen.c_helpers import helpers
-from bondloop.engine.codegen.c_text import REFUSAL, CText
+from bondloop.engine.codegen.c_helpers import codes, helpers
+from bondloop.engine.codegen.c_text import REFUSAL, CText, c_parts, structure, with_words
 from bondloop.engine.codegen.c_writer import CBody
-from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
+from bondloop.engine.codegen.plan import Line, Plan
 from bondloop.engine.ir import (
     COMPARISONS,
     LOGIC,
@@ -67,59 +67,43 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     body = LaneBody(plan, varied, width)
     lines = body.write()
     name, n = tick.name, len(tick.channels)
+    found = [
+        f"    LOOK({i}, (NAME_mask)({test}))" for i, test in enumerate(plan.inside("row", "NAME_lanes_size"))
+    ]
     words = {
         "N_SCALARS": plan.scalars, "N_LINES": plan.size - plan.scalars, "N_STATE": plan.size,
-        "N_VARIED": len(varied),
-        "N_INPUTS": len(tick.inputs), "N_CHANNELS": n, "N_ROW": max(1, n), "WIDTH": width,
-        "OUTSIDE": _outside(plan), "BEYOND": BEYOND, "NOT_A_NUMBER": NOT_A_NUMBER,
+        "N_VARIED": len(varied), "N_INPUTS": len(tick.inputs), "N_CHANNELS": n, "N_ROW": max(1, n),
+        "WIDTH": width, "OUTSIDE": "\n".join(found),
     }  # fmt: skip
-    lanes = LANE_RUN
-    for word, value in words.items():
-        lanes = lanes.replace(f"@{word}@", str(value))
-    structures = _structure("NAME_state", "NAME_wide", plan.scalar_names)
-    structures += _structure("NAME_varied", "NAME_wide", plan.names.all(varied))
-    structures += _structure(
-        "NAME_lines", "NAME_wide", [f"{line.name}[{line.delay.length}]" for line in plan.lines]
-    )
-    tick_text = (
-        "static inline __attribute__((always_inline)) void NAME_tick(NAME_state *s, NAME_lines *lines, "
-        "const NAME_varied *p,\n    const double *in, double t, double k, NAME_wide *channels, "
-        "int *status)\n{\n"
-        "    (void)s, (void)lines, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;\n"
-        + "".join(f"    {line}\n" for line in lines)
-        + "}\n"
-    )
+    frame = {part: with_words(text, words) for part, text in c_parts("lanes.c").items()}
+    delays = [f"{line.name}[{line.delay.length}]" for line in plan.lines]
+    members = {"state": plan.scalar_names, "varied": plan.names.all(varied), "lines": delays}
     used = body.text.used | body.alone.text.used
     parts = [
         f"/* {name}: {width} tests side by side. Written by bondloop; changes here are lost. */\n",
         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n",
         REFUSAL,
-        LANE_TYPES.replace("@WIDTH@", str(width)),
-        LOOP_CODES,
-        structures,
-        _structure("NAME_alone", "double", plan.scalar_names) if body.functions else "",
+        frame["types"],
+        codes(),
+        "".join(structure(f"NAME_{what}", found, "NAME_wide") for what, found in members.items()),
+        structure("NAME_alone", plan.scalar_names) if body.functions else "",
         *body.tables,
         helpers(used, name),
-        _calls(body.text.lane_calls, body.text),
-        *(SOLVERS[n] for n in sorted(body.solvers)),
+        _calls(body.text.lane_calls, body.text, frame),
+        *(frame[solver] for solver in sorted(body.solvers)),
         *body.functions,
-        tick_text,
-        lanes,
+        frame["tick"] + "".join(f"    {line}\n" for line in lines) + "}\n",
+        frame["run"],
     ]
     return "\n".join(part for part in parts if part).replace("NAME_", f"{name}_")
 
 
-def _structure(name: str, kind: str, members: Sequence[str]) -> str:
-    rows = "".join(f"    {kind} {member};\n" for member in members or ["nothing"])
-    return f"typedef struct {{\n{rows}}} {name};\n\n"
-
-
-def _calls(calls: dict[str, int], text: CText) -> str:
+def _calls(calls: dict[str, int], text: CText, frame: Mapping[str, str]) -> str:
     """Return the functions over lanes: a few written out, the others one lane after the other."""
     parts = []
     for function, count in sorted(calls.items()):
-        if function in CALLS:
-            parts.append(CALLS[function])
+        if function in frame:
+            parts.append(frame[function])
             continue
         names = ("x", "y", "z")[:count]
         given = ", ".join(f"NAME_wide {n}" for n in names)
@@ -135,20 +119,11 @@ def _calls(calls: dict[str, int], text: CText) -> str:
     return "\n".join(parts)
 
 
-def _outside(plan: Plan) -> str:
-    """Return the lines that find the channels beyond their bounds, or not a number."""
-    rows = []
-    for i, channel in enumerate(plan.tick.channels):
-        bound = plan.bound(channel.name)
-        inside = f"row[{i}] == row[{i}]" if bound is None else f"NAME_lanes_size(row[{i}]) <= {bound!r}"
-        rows.append(f"    LOOK({i}, (NAME_mask)({inside}))")
-    return "\n".join(rows)
-
-
 class LaneBody(CBody):
     """Writes the statements of a pack of tests."""
 
     kind = "NAME_wide"
+    lanes = "lanes_"
     text: LaneText
 
     def __init__(self, plan: Plan, varied: Sequence[Var], width: int) -> None:
@@ -159,7 +134,7 @@ class LaneBody(CBody):
         self.alone._groups = None
         self.width = width
         self.functions: list[str] = []
-        self.solvers: set[int] = set()
+        self.solvers: set[str] = set()
         self._fix(varied)
 
     def _writer(self) -> LaneText:
@@ -256,26 +231,9 @@ class LaneBody(CBody):
     def _lane(self, v: Var) -> str:
         return f"{self._place(v)}[lane]" if v in self._wide else self._place(v)
 
-    def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
-        size = min(n, 3)
-        self.solvers.add(size)
-        self.text.used |= {"solve"} if size == 3 else set()
-        if n == 1:
-            return [f"const NAME_wide change = NAME_lanes_solve1({matrix[0]}, {right[0]}, status);"], [
-                "change"
-            ]
-        solve = [
-            f"NAME_wide change[{n}] = {{{', '.join(right)}}};",
-            f"NAME_wide matrix[{n * n}] = {{{', '.join(matrix)}}};",
-        ]
-        if n == 2:
-            solve.append("NAME_lanes_solve2(matrix, change, status);")
-        else:
-            solve += [
-                f"double work[{n * n}], one[{n}];",
-                f"NAME_lanes_solve({n}, matrix, change, work, one, status);",
-            ]
-        return solve, [f"change[{i}]" for i in range(n)]
+    def _need(self, solver: str) -> None:
+        self.solvers.add(solver)
+        self.text.used |= {solver} & {"solve"}
 
 
 # Expressions in C over several tests at once, one in each lane of a vector.
@@ -367,223 +325,6 @@ class LaneText(CText):
         self.used.add(function)
         self.lane_calls[function] = len(args)
         return f"{self.prefix}_lanes_{function}({', '.join(self.full(a) for a in args)})"
-
-
-# What generated C over lanes needs besides its statements.
-
-
-LOOP_CODES = (
-    f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, "
-    f"NAME_UNSETTLED = {UNSETTLED} }};\n"
-)
-
-LANE_TYPES = """\
-#define NAME_WIDTH @WIDTH@
-/* A value of each test of a pack; as aligned as a double, so that a pack may lie anywhere. */
-typedef double NAME_wide __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
-typedef int64_t NAME_mask __attribute__((vector_size(8*NAME_WIDTH), aligned(8)));
-
-/* x - 0 is x, a negative zero and NaN included. */
-static inline NAME_wide NAME_all(double x)
-{
-    return x - (NAME_wide){0.0};
-}
-
-static inline NAME_mask NAME_same(int truth)
-{
-    return -(int64_t)(truth != 0) - (NAME_mask){0};
-}
-
-static inline NAME_wide NAME_choose(NAME_mask test, NAME_wide yes, NAME_wide no)
-{
-    return (NAME_wide)(((NAME_mask)yes & test) | ((NAME_mask)no & ~test));
-}
-
-static inline NAME_wide NAME_lanes_size(NAME_wide x)
-{
-    return (NAME_wide)((NAME_mask)x & NAME_same(1) & INT64_MAX);
-}
-
-static inline int NAME_any(NAME_mask test)
-{
-    int64_t any = 0;
-    for (int lane = 0; lane < NAME_WIDTH; ++lane)
-        any |= test[lane];
-    return any != 0;
-}
-"""
-
-CALLS = {
-    "fabs": """
-static inline NAME_wide NAME_lanes_fabs(NAME_wide x)
-{
-    return NAME_lanes_size(x);
-}
-""",
-    "sign": """
-static inline NAME_wide NAME_lanes_sign(NAME_wide x)
-{
-    const NAME_wide one = NAME_all(1.0), zero = NAME_all(0.0);
-    return NAME_choose((NAME_mask)(x > 0.0), one, zero) - NAME_choose((NAME_mask)(x < 0.0), one, zero);
-}
-""",
-    "fmin": """
-static inline NAME_wide NAME_lanes_fmin(NAME_wide x, NAME_wide y)
-{
-    return NAME_choose((NAME_mask)(x < y) | (NAME_mask)(y != y), x, y);
-}
-""",
-    "fmax": """
-static inline NAME_wide NAME_lanes_fmax(NAME_wide x, NAME_wide y)
-{
-    return NAME_choose((NAME_mask)(x > y) | (NAME_mask)(y != y), x, y);
-}
-""",
-}
-"""Functions of wide arguments that need no loop over the lanes."""
-
-SOLVERS = {
-    1: """
-static inline NAME_wide NAME_lanes_solve1(NAME_wide a, NAME_wide b, int *status)
-{
-    const NAME_mask singular = (NAME_mask)(a == 0.0);
-    if (NAME_any(singular))
-        for (int lane = 0; lane < NAME_WIDTH; ++lane)
-            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
-    return NAME_choose(singular, NAME_all(NAN), b/a);
-}
-""",
-    2: """
-static inline void NAME_lanes_solve2(NAME_wide *a, NAME_wide *b, int *status)
-{
-    const NAME_mask lower = (NAME_mask)(NAME_lanes_size(a[2]) > NAME_lanes_size(a[0]));
-    const NAME_wide p = NAME_choose(lower, a[2], a[0]), q = NAME_choose(lower, a[3], a[1]);
-    const NAME_wide r = NAME_choose(lower, a[0], a[2]), w = NAME_choose(lower, a[1], a[3]);
-    const NAME_wide u = NAME_choose(lower, b[1], b[0]), v = NAME_choose(lower, b[0], b[1]);
-    const NAME_wide ratio = r/p;
-    const NAME_wide pivot = w - ratio*q;
-    const NAME_mask singular = (NAME_mask)(p == 0.0) | (NAME_mask)(pivot == 0.0);
-    if (NAME_any(singular))
-        for (int lane = 0; lane < NAME_WIDTH; ++lane)
-            status[lane] |= singular[lane] ? NAME_SINGULAR : 0;
-    const NAME_wide second = (v - ratio*u)/pivot;
-    b[0] = NAME_choose(singular, NAME_all(NAN), (u - q*second)/p);
-    b[1] = NAME_choose(singular, NAME_all(NAN), second);
-}
-""",
-    3: """
-/* n linear equations: which row comes next is another one in every lane. */
-static void NAME_lanes_solve(int n, const NAME_wide *a, NAME_wide *b, double *work, double *one, int *status)
-{
-    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-        for (int i = 0; i < n*n; ++i)
-            work[i] = a[i][lane];
-        for (int i = 0; i < n; ++i)
-            one[i] = b[i][lane];
-        NAME_solve(n, work, one, status + lane);
-        for (int i = 0; i < n; ++i)
-            b[i][lane] = one[i];
-    }
-}
-""",
-}
-
-LANE_RUN = """\
-/* Runs one pack; a test that stops is put away as it is then, the others go on as if it were not there. */
-static void NAME_pack(long steps, long first, double period, const double *inputs, double *const *state,
-    const double *const *varied, double *work, long *const *ends)
-{
-    NAME_state s;
-    NAME_varied p;
-    NAME_lines *const lines = (NAME_lines *)work;
-    NAME_wide *const wide = (NAME_wide *)&s, *const given = (NAME_wide *)&p, *const line = (NAME_wide *)work;
-    (void)given, (void)line, (void)varied;
-    NAME_mask living = NAME_same(1);
-    int status[NAME_WIDTH] = {0};
-    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-        for (int j = 0; j < @N_SCALARS@; ++j)
-            wide[j][lane] = state[lane][j];
-        for (int j = 0; j < @N_LINES@; ++j)
-            line[j][lane] = state[lane][@N_SCALARS@ + j];
-        for (int j = 0; j < @N_VARIED@; ++j)
-            given[j][lane] = varied[lane][j];
-        ends[lane][0] = 0;
-        ends[lane][1] = ends[lane][2] = -1;
-    }
-    for (long i = 0; i < steps; ++i) {
-        const double k = (double)(first + i);
-        NAME_wide row[@N_ROW@];
-        NAME_tick(&s, lines, &p, inputs, k*period, k, row, status);
-        inputs += @N_INPUTS@;
-        NAME_mask good = NAME_same(1);
-#define LOOK(number, inside) good &= inside;
-@OUTSIDE@
-#undef LOOK
-        int stops = NAME_any(living & ~good);
-        for (int lane = 0; lane < NAME_WIDTH; ++lane)
-            stops |= status[lane];
-        if (!stops)
-            continue;
-        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-            long channel = -1;
-            if (!living[lane])
-                continue;
-#define LOOK(number, inside) if (channel < 0 && !(inside)[lane]) channel = number;
-@OUTSIDE@
-#undef LOOK
-            if (channel < 0 && !status[lane])
-                continue;
-            if (channel >= 0)
-                status[lane] |= row[channel][lane] != row[channel][lane] ? @NOT_A_NUMBER@ : @BEYOND@;
-            ends[lane][0] = status[lane];
-            ends[lane][1] = first + i;
-            ends[lane][2] = channel;
-            for (int j = 0; j < @N_SCALARS@; ++j)
-                state[lane][j] = wide[j][lane];
-            for (int j = 0; j < @N_LINES@; ++j)
-                state[lane][@N_SCALARS@ + j] = line[j][lane];
-            living[lane] = 0;
-        }
-        memset(status, 0, sizeof status);
-        if (!NAME_any(living))
-            return;
-    }
-    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-        if (!living[lane])
-            continue;
-        for (int j = 0; j < @N_SCALARS@; ++j)
-            state[lane][j] = wide[j][lane];
-        for (int j = 0; j < @N_LINES@; ++j)
-            state[lane][@N_SCALARS@ + j] = line[j][lane];
-    }
-}
-
-/* Runs tests; of the last pack, lanes that are left over repeat the last test into memory of their own. */
-__attribute__((visibility("default"))) void NAME_batch(long tests, long steps, long first, double period,
-    const double *inputs, double *state, const double *varied, double *work, long *ends)
-{
-    double *const spare = work + @N_LINES@*NAME_WIDTH;
-    long unused[3];
-    for (long at = 0; at < tests; at += NAME_WIDTH) {
-        double *states[NAME_WIDTH];
-        const double *values[NAME_WIDTH];
-        long *end[NAME_WIDTH];
-        for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-            const long test = at + lane < tests ? at + lane : tests - 1;
-            states[lane] = state + test*@N_STATE@;
-            values[lane] = varied + test*@N_VARIED@;
-            end[lane] = ends + test*3;
-            if (at + lane >= tests) {
-                if (at + lane == tests || lane == 0)
-                    memcpy(spare, states[lane], @N_STATE@*sizeof(double));
-                states[lane] = spare;
-                end[lane] = unused;
-            }
-        }
-        NAME_pack(steps, first, period, inputs, states, values, work, end);
-    }
-}
-"""
 
 
 # Which variables of a tick differ from test to test.

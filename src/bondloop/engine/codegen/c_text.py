@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +30,38 @@ REFUSAL = """\
 """
 """What every generated tick and ``realtime/c/finite.h`` begin with: options that let a compiler assume that
 there is no NaN take away every comparison that a NaN must fail; the others round otherwise than we do."""
+
+
+@cache
+def c_parts(file: str) -> Mapping[str, str]:
+    """Return the parts of a file in the folder ``c`` by name; a line ``//// NAME`` begins one.
+
+    >>> list(c_parts("tick.c"))
+    ['preamble', 'counts', 'numbers', 'cells', 'tick', 'run', 'once']
+    """
+    text = resources.files(__package__).joinpath("c", file).read_text(encoding="utf-8")
+    found = re.split(r"^//// (.*)\n", text, flags=re.MULTILINE)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def with_words(text: str, words: Mapping[str, object]) -> str:
+    """Return a part of C with what stands for each ``@WORD@`` of it.
+
+    >>> with_words("double row[@N_ROW@];", {"N_ROW": 3})
+    'double row[3];'
+    """
+    return re.sub(r"@(\w+)@", lambda word: str(words[word[1]]), text)
+
+
+def structure(name: str, members: Sequence[str], kind: str = "double") -> str:
+    r"""Return a structure of members of one kind; C has no empty ones.
+
+    >>> structure("demo", ["x", "v"]).split("\n")[:4]
+    ['typedef struct {', '    double x;', '    double v;', '} demo;']
+    """
+    rows = "".join(f"    {kind} {member};\n" for member in members or ["nothing"])
+    return f"typedef struct {{\n{rows}}} {name};\n\n"
+
 
 OWN = ("sign", "fmin", "fmax", "uniform", "normal")
 """Functions that C lacks or leaves open (which of two zeros is the smaller), so that we write them out."""

@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING
 from bondloop.engine.analysis.spectrum import collection_paused
 from bondloop.engine.codegen import tolerances
 from bondloop.engine.codegen.c_groups import CGroups, Group
-from bondloop.engine.codegen.c_helpers import helpers, newton_lines
+from bondloop.engine.codegen.c_helpers import codes, helpers, newton_lines
 from bondloop.engine.codegen.c_products import CProducts
-from bondloop.engine.codegen.c_text import REFUSAL, CTables, CText
-from bondloop.engine.codegen.plan import (
-    BEYOND,
-    NOT_A_NUMBER,
-    SINGULAR,
-    UNCONVERGED,
-    UNSETTLED,
-    Line,
-    Plan,
-    is_tiny,
-    unrolled,
-    wanted,
-)
+from bondloop.engine.codegen.c_text import REFUSAL, CTables, CText, c_parts, structure, with_words
+from bondloop.engine.codegen.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.engine.ir import (
     ZERO,
     Assign,
@@ -52,6 +41,8 @@ class CBody:
 
     kind = "double"
     """The type of a variable."""
+    lanes = ""
+    """What the names of solvers of several tests at once begin with."""
 
     def __init__(self, plan: Plan, tables: CTables | None = None) -> None:
         self.plan = plan
@@ -272,18 +263,23 @@ class CBody:
 
     def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
         """Return lines that solve n equations, and the names of the solution."""
-        self.text.used.add(f"solve{n}" if n <= 2 else "solve")
+        solver = f"solve{n}" if n <= 2 else "solve"
+        self._need(solver)
+        call, kind = f"{self.prefix}_{self.lanes}{solver}", self.kind
         if n == 1:
-            return [f"const double change = {self.prefix}_solve1({matrix[0]}, {right[0]}, status);"], [
-                "change"
-            ]
-        size, solver = (f"{n}, ", "solve") if n > 2 else ("", "solve2")
-        solve = [
-            f"double change[{n}] = {{{', '.join(right)}}};",
-            f"double matrix[{n * n}] = {{{', '.join(matrix)}}};",
-            f"{self.prefix}_{solver}({size}matrix, change, status);",
+            return [f"const {kind} change = {call}({matrix[0]}, {right[0]}, status);"], ["change"]
+        lines = [
+            f"{kind} change[{n}] = {{{', '.join(right)}}};",
+            f"{kind} matrix[{n * n}] = {{{', '.join(matrix)}}};",
         ]
-        return solve, [f"change[{i}]" for i in range(n)]
+        if n > 2 and self.lanes:
+            lines.append(f"double work[{n * n}], one[{n}];")
+        first, room = ("", "") if n == 2 else (f"{n}, ", "work, one, " if self.lanes else "")
+        lines.append(f"{call}({first}matrix, change, {room}status);")
+        return lines, [f"change[{i}]" for i in range(n)]
+
+    def _need(self, solver: str) -> None:
+        self.text.used.add(solver)
 
 
 def write_c(tick: Tick) -> str:
@@ -351,57 +347,58 @@ def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbe
     large = len(lines) > tolerances.INLINED_LINES
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
     numbers = body.tables.apart() if apart else None
-    fill = _Filler(plan, large or plan.scalars > tolerances.STATES_IN_REGISTERS, body.cells, numbers)
+    in_memory = large or plan.scalars > tolerances.STATES_IN_REGISTERS
+    words = _words(plan, in_memory, body.cells, numbers)
+    texts = {part: with_words(text, words) for part, text in c_parts("tick.c").items()}
+    texts["codes"] = codes()
+    frame = {part: text.replace("NAME_", f"{tick.name}_") for part, text in texts.items()}
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",
         REFUSAL,
         *body.text.sources,
-        fill(_PREAMBLE),
+        frame["preamble"],
+        frame["codes"],
+        frame["counts"],
         _structures(plan),
         *(body.tables if numbers is None else numbers.lines),
-        fill(_NUMBERS) if numbers else "",
-        fill(_CELLS) if body.cells else "",
+        frame["numbers"] if numbers else "",
+        frame["cells"] if body.cells else "",
         helpers(body.text.used, tick.name),
-        fill(_TICK) + "\n".join(f"    {line}" for line in lines) + "\n}\n",
+        frame["tick"] + "\n".join(f"    {line}" for line in lines) + "\n}\n",
         _outside(plan),
-        fill(_RUN),
-        fill(_ONCE),
+        frame["run"],
+        frame["once"],
     ]
     return "\n".join(part for part in parts if part), large, numbers
 
 
-class _Filler:
-    """Puts a tick's name and sizes into a template."""
+def _words(plan: Plan, in_memory: bool, cells: int, numbers: Numbers | None) -> dict[str, object]:
+    """Return what stands for the words of ``tick.c``; a small tick copies its states into registers."""
+    tick = plan.tick
+    return {
+        "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
+        "LINES_ARGUMENT": f"(NAME_lines *)(state + {plan.scalars}), " if plan.lines else "",
+        "TICK_KIND": "static" if in_memory else "NAME_INLINE",
+        "COPY_IN": f"NAME_state {'*const s = (' if in_memory else 's = *(const '}NAME_state *)state",
+        "COPY_OUT": "" if in_memory else "    *(NAME_state *)state = s;\n",
+        "THE_STATE": "s" if in_memory else "&s",
+        "CELLS_PARAMETER": "double *restrict cells, " if cells else "",
+        "CELLS_ARGUMENT": "NAME_own_cells(), " if cells else "",
+        "N_CELLS": cells,
+        "NUMBERS_PARAMETER": _NUMBERS_PARAMETER if numbers else "",
+        "NUMBERS_ARGUMENT": "NAME_doubles, NAME_ints, " if numbers else "",
+        "DIGEST": numbers.digest if numbers else "",
+        "N_STATE": plan.size,
+        "N_INPUTS": len(tick.inputs),
+        "N_PARAMETERS": max(1, len(plan.parameters)),
+        "N_CHANNELS": len(tick.channels),
+        "N_ROW": max(1, len(tick.channels)),
+    }
 
-    def __init__(self, plan: Plan, in_memory: bool, cells: int, numbers: Numbers | None) -> None:
-        tick = plan.tick
-        self.words = {
-            "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
-            "LINES_ARGUMENT": "(NAME_lines *)(state + N_SCALARS), " if plan.lines else "",
-            "TICK_KIND": "static" if in_memory else "NAME_INLINE",
-            "COPY_IN": "NAME_state *const s = (NAME_state *)state" if in_memory else _COPY_IN,
-            "COPY_OUT": "" if in_memory else _COPY_OUT,
-            "THE_STATE": "s" if in_memory else "&s",
-            "CELLS_PARAMETER": "double *restrict cells, " if cells else "",
-            "CELLS_ARGUMENT": "NAME_own_cells(), " if cells else "",
-            "N_CELLS": str(cells),
-            "NUMBERS_PARAMETER": _NUMBERS_PARAMETER if numbers else "",
-            "NUMBERS_ARGUMENT": "NAME_doubles, NAME_ints, " if numbers else "",
-            "DIGEST": numbers.digest if numbers else "",
-            "N_SCALARS": str(plan.scalars),
-            "N_STATE": str(plan.size),
-            "N_INPUTS": str(len(tick.inputs)),
-            "N_PARAMETERS": str(max(1, len(plan.parameters))),
-            "N_CHANNELS": str(len(tick.channels)),
-            "N_ROW": str(max(1, len(tick.channels))),
-            "NAME_": f"{tick.name}_",
-        }
 
-    def __call__(self, template: str) -> str:
-        for word, value in self.words.items():
-            template = template.replace(word, value)
-        return template
+_NUMBERS_PARAMETER = """const double *restrict double_numbers,
+    const int *restrict int_numbers, """
 
 
 def _comment(plan: Plan, values: bool) -> str:
@@ -421,167 +418,22 @@ def _comment(plan: Plan, values: bool) -> str:
 
 
 def _structures(plan: Plan) -> str:
-    name = plan.tick.name
-    text = _structure(f"{name}_state", plan.scalar_names) + _structure(
-        f"{name}_parameters", plan.names.all(plan.parameters)
+    lines = [f"{line.name}[{line.delay.length}]" for line in plan.lines]
+    parts = {"state": plan.scalar_names, "parameters": plan.names.all(plan.parameters), "lines": lines}
+    return "".join(
+        structure(f"{plan.tick.name}_{what}", members)
+        for what, members in parts.items()
+        if members or what != "lines"
     )
-    if plan.lines:
-        text += _structure(f"{name}_lines", [f"{line.name}[{line.delay.length}]" for line in plan.lines])
-    return text
-
-
-def _structure(name: str, members: list[str]) -> str:
-    rows = "".join(f"    double {member};\n" for member in members or ["nothing"])
-    return f"typedef struct {{\n{rows}}} {name};\n\n"
 
 
 def _outside(plan: Plan) -> str:
     """Return the check of the channels: the usual case is one test, the search for the culprit another."""
-    tick = plan.tick
-    tests = []
-    for i, channel in enumerate(tick.channels):
-        bound = plan.bound(channel.name)
-        if bound is not None:
-            tests.append(f"!(fabs(channels[{i}]) <= {bound!r})")
-        else:
-            tests.append(f"channels[{i}] != channels[{i}]")
+    name, tests = plan.tick.name, plan.inside("channels")
     if not tests:
-        return f"#define {tick.name}_outside(channels) (-1)\n"
-    search = "".join(f"    if ({test})\n        return {i};\n" for i, test in enumerate(tests))
+        return f"#define {name}_outside(channels) (-1)\n"
+    search = "".join(f"    if (!({test}))\n        return {i};\n" for i, test in enumerate(tests))
     return (
         "/* The first channel beyond its bound or not a number; -1 if there is none. */\n"
-        f"static inline long {tick.name}_outside(const double *channels)\n{{\n{search}    return -1;\n}}\n"
+        f"static inline long {name}_outside(const double *channels)\n{{\n{search}    return -1;\n}}\n"
     )
-
-
-_COPY_IN = "NAME_state s = *(const NAME_state *)state"
-_COPY_OUT = "    *(NAME_state *)state = s;\n"
-"""A local copy of the states, which a small tick keeps in registers for the whole run."""
-
-_PREAMBLE = f"""\
-#if defined(_WIN32)
-#define NAME_EXPORT __declspec(dllexport)
-#elif defined(__GNUC__)
-#define NAME_EXPORT __attribute__((visibility("default")))
-#else
-#define NAME_EXPORT
-#endif
-#if defined(__GNUC__)
-#define NAME_INLINE static inline __attribute__((always_inline))
-#else
-#define NAME_INLINE static inline
-#endif
-
-/* Bits of a status: why a run stopped. */
-enum {{ NAME_BEYOND = {BEYOND}, NAME_NOT_A_NUMBER = {NOT_A_NUMBER}, NAME_SINGULAR = {SINGULAR}, \
-NAME_UNCONVERGED = {UNCONVERGED}, NAME_UNSETTLED = {UNSETTLED} }};
-
-/* Doubles in the state, the inputs of a tick, the parameters, the channels. */
-extern NAME_EXPORT const long NAME_counts[4];
-const long NAME_counts[4] = {{N_STATE, N_INPUTS, N_PARAMETERS, N_CHANNELS}};
-"""
-
-_CELLS = """\
-#if defined(_MSC_VER)
-#define NAME_OF_THREAD __declspec(thread)
-#define NAME_APART __declspec(noinline)
-#elif defined(__GNUC__)
-#define NAME_OF_THREAD __thread
-#define NAME_APART __attribute__((noinline))
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define NAME_OF_THREAD _Thread_local
-#else
-#define NAME_OF_THREAD
-#endif
-#if !defined(NAME_APART)
-#define NAME_APART
-#endif
-
-/* What a tick computes on its way and loops over many variables need: too much for a stack. Nothing in it
-   outlives the tick. */
-static NAME_OF_THREAD double NAME_cells[N_CELLS];
-
-/* Apart, or gcc looks for the thread's memory in every turn of every loop: three times as long. */
-static NAME_APART double *NAME_own_cells(void)
-{
-    return NAME_cells;
-}
-"""
-
-_NUMBERS_PARAMETER = """const double *restrict double_numbers,
-    const int *restrict int_numbers, """
-
-_NUMBERS = """\
-/* Large tables, DIGEST: whoever loads the library hands them over once, and keeps them. */
-static const double *NAME_doubles;
-static const int *NAME_ints;
-
-NAME_EXPORT void NAME_take(const double *doubles, const int *ints);
-void NAME_take(const double *doubles, const int *ints)
-{
-    NAME_doubles = doubles;
-    NAME_ints = ints;
-}
-"""
-
-_TICK = """\
-TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERNUMBERS_PARAMETER\
-const NAME_parameters *p,
-    const double *in, double t, double k, double *channels, int *status)
-{
-    (void)s, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
-"""
-
-_RUN = """\
-/* Executes ticks `first`, `first` + 1, ...; records those whose number `every` divides; stops at a fault.
-   The state holds the NAME_state and behind it the delay lines. */
-NAME_EXPORT int NAME_run(long steps, long first, double period, const double *inputs, double *state,
-    const double *parameters, double *record, long every, long *stopped_at, long *stopped_channel)
-{
-    COPY_IN;
-    const NAME_parameters p = *(const NAME_parameters *)parameters;
-    long wait = (every - first % every) % every;
-    int status = 0;
-    *stopped_at = -1;
-    *stopped_channel = -1;
-    for (long i = 0; i < steps; ++i) {
-        const double k = (double)(first + i);
-        double row[N_ROW];
-        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENT&p, inputs,
-            k*period, k, row, &status);
-        inputs += N_INPUTS;
-        if (wait == 0) {
-            for (int j = 0; j < N_CHANNELS; ++j)
-                record[j] = row[j];
-            record += N_CHANNELS;
-            wait = every;
-        }
-        --wait;
-        const long channel = NAME_outside(row);
-        if (channel >= 0 || status) {
-            if (channel >= 0)
-                status |= row[channel] != row[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;
-            *stopped_at = first + i;
-            *stopped_channel = channel;
-            break;
-        }
-    }
-COPY_OUT    return status;
-}
-"""
-
-_ONCE = """\
-/* Executes one tick in place, for a loop that is paced elsewhere; the channels are checked as in a run. */
-NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const double *in, double t, double k,
-    double *channels)
-{
-    int status = 0;
-    const NAME_parameters *p = (const NAME_parameters *)parameters;
-    NAME_tick((NAME_state *)state,
-        LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENTp, in, t, k, channels, &status);
-    const long channel = NAME_outside(channels);
-    if (channel >= 0)
-        status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;
-    return status;
-}
-"""

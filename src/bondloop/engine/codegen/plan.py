@@ -203,6 +203,14 @@ class Plan:
         bound = self.tick.bounds.get(channel)
         return bound if bound is not None and math.isfinite(bound) else None
 
+    def inside(self, row: str, size: str = "fabs") -> list[str]:
+        """Return the test of each channel of a row: that it is a number, and within its bound."""
+        bounds = [self.bound(channel.name) for channel in self.tick.channels]
+        return [
+            f"{row}[{i}] == {row}[{i}]" if bound is None else f"{size}({row}[{i}]) <= {bound!r}"
+            for i, bound in enumerate(bounds)
+        ]
+
     @property
     def scalar_names(self) -> list[str]:
         """What the places of the state before the delay lines are called."""

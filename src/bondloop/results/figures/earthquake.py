@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.engine.data import number
 from bondloop.errors import InputError
-from bondloop.results.figures.histories import mark_end
+from bondloop.results.figures.histories import finish_stack
 from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,
@@ -35,8 +34,6 @@ from bondloop.results.figures.layout import (
 from bondloop.results.motions.ground_motion import ResponseSpectrum, checked_periods
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
@@ -241,10 +238,7 @@ def energies(record: Record, *, path: Path | None = None) -> Figure:
         dress(stack[1], "", labelled("error", shown), ticks=3)
     if len(record) > 1:
         axes.set_xlim(float(record.time[0]), float(record.time[-1]))
-    stack[-1].set_xlabel("time [s]", fontsize=9)
-    figure.align_ylabels(list(stack))
-    mark_end(list(stack), record)
-    return finish(figure, path)
+    return finish_stack(figure, list(stack), record, path)
 
 
 SHADE = "#dbe4ee"
@@ -306,7 +300,8 @@ def ground_motion(
     S = spectrum.pseudo_acceleration
     below.plot(spectrum.periods, S, label=f"{100 * damping:g} % damping", **DESIRED)
     if target is not None:
-        below.plot(*_points(target), label="target", **ACTUAL)
+        wanted = ResponseSpectrum.lines_of(target)
+        below.plot(*wanted, label="target", **ACTUAL)
     dress(below, "period [s]", "pseudo-acceleration [m/s²]")
     below.set_xscale("log")
     below.set_ylim(bottom=0)
@@ -320,13 +315,3 @@ def _said(motion: GroundMotion) -> str:
         f"{motion.significant_duration():.3g} s from 5 to 95 %",
     ]  # fmt: skip
     return ", ".join(word for word in words if word)
-
-
-def _points(
-    target: ResponseSpectrum | Mapping[float, float] | Mapping[float | str, float | str],
-) -> tuple[Sequence[float], Sequence[float]]:
-    if isinstance(target, ResponseSpectrum):
-        return list(target.periods), list(target.pseudo_acceleration)
-    lines = {number(t, "target", "s"): number(s, "target", "m/s^2") for t, s in target.items()}
-    periods = sorted(lines)
-    return periods, [lines[t] for t in periods]

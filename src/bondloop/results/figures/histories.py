@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import os
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.display import Figure
     from bondloop.results.records.record import Record
 
 
@@ -190,10 +190,7 @@ def time_histories(
             heading(axes, title, lines_below=1)
         if title or len(names) > 1:
             legend(axes)
-    stack[-1].set_xlabel("time [s]", fontsize=9)
-    figure.align_ylabels(list(stack))
-    mark_end(list(stack), record)
-    return finish(figure, path)
+    return finish_stack(figure, list(stack), record, path)
 
 
 def _fills(y: NDArray[np.float64], swings: int = 200) -> bool:
@@ -237,6 +234,16 @@ def draw_history(
     dress(axes, "", labelled(plain(what), shown))
     if len(record) > 1:
         axes.set_xlim(float(record.time[0]), float(record.time[-1]))
+
+
+def finish_stack(
+    figure: Figure, stack: Sequence[Axes], record: Record, path: str | os.PathLike[str] | None
+) -> Figure:
+    """Label the time under histories one above the other, mark where the run stopped, and save."""
+    stack[-1].set_xlabel("time [s]", fontsize=9)
+    figure.align_ylabels(list(stack))
+    mark_end(stack, record)
+    return finish(figure, path)
 
 
 def mark_end(stack: Sequence[Axes], record: Record) -> None:
@@ -341,10 +348,7 @@ def gains(record: Record, names: Sequence[str], *, path: str | os.PathLike[str] 
         if len(record) > 1:
             axes.set_xlim(float(record.time[0]), float(record.time[-1]))
         legend(axes, across)
-    stack[-1].set_xlabel("time [s]", fontsize=9)
-    figure.align_ylabels(list(stack))
-    mark_end(list(stack), record)
-    return finish(figure, path)
+    return finish_stack(figure, list(stack), record, path)
 
 
 def _far_apart(values: Sequence[NDArray[np.float64]], seen: float = 0.02) -> bool:

@@ -227,21 +227,8 @@ def process_matrix(
         for j in range(inputs):
             gain, phase = axes[2 * i][j], axes[2 * i + 1][j]
             f, H = measured[i][j]
-            G = models[i][j].response(f)
-            near = np.unwrap(np.angle(G))
-            turned = near + np.angle(H / G)
-            gain.semilogx(f, 20 * np.log10(np.abs(H)), ".", color=GREY, markersize=3, label="measured")
-            gain.semilogx(f, 20 * np.log10(np.abs(G)), color=COLOURS[0], linewidth=1.2, label="model")
-            phase.semilogx(f, np.degrees(turned), ".", color=GREY, markersize=3)
-            phase.semilogx(f, np.degrees(near), color=COLOURS[0], linewidth=1.2)
-            high = float(np.max(20 * np.log10(np.abs(G))))
-            gain.set_ylim(min(float(np.min(20 * np.log10(np.abs(G)))), high - 6) - 3, high + 3)
-            low, top = float(np.degrees(near.min())), float(np.degrees(near.max()))
-            phase.set_ylim(low - 20, top + 20)
-            dress(gain, "", "gain [dB]" if j == 0 else "")
-            dress(phase, "frequency [Hz]" if i == outputs - 1 else "", "phase [°]" if j == 0 else "")
-            heading(gain, f"output {i}, input {j}")
-    legend(axes[0][0], 2)
+            _draw_bode(gain, phase, np.asarray(f), np.asarray(H), {"model": models[i][j]})
+            heading(gain, f"output {i}, input {j}", lines_below=1)
     return finish(figure, path)
 
 

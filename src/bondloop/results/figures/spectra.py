@@ -24,7 +24,6 @@ from bondloop.results.figures.layout import (
     dress,
     envelope,
     finish,
-    heading,
     labelled,
     legend,
     page,
@@ -125,47 +124,6 @@ def amplitude_spectrum(
     spectrum = np.fft.rfft((values - values.mean()) * window) * (2.0 / window.sum())
     step = 1.0 / (values.size * POSITIVE.check(sample_period, "sample_period", "s"))
     return np.arange(spectrum.size, dtype=np.float64) * step, np.abs(spectrum)
-
-
-def error_spectrum(
-    desired: NDArray[np.float64],
-    actual: NDArray[np.float64],
-    sample_period: float | str,
-    unit: str = "m",
-    *,
-    highest: float | str | None = None,
-    title: str = "",
-    path: str | os.PathLike[str] | None = None,
-) -> Figure:
-    """Draw the amplitude spectra of desired and actual motion and of their difference.
-
-    Parameters
-    ----------
-    desired, actual
-        Signals, shape (n,).
-    sample_period
-        Seconds between samples.
-    unit
-        Their unit.
-    highest
-        End of the frequency axis [Hz]; unless given, where everything has sunk below 1e-3 of the greatest
-        line or into the noise.
-    title, path
-        Heading, and where to save.
-
-    Examples
-    --------
-    >>> t = np.arange(2000) * 1e-3
-    >>> figure = error_spectrum(np.sin(30 * t), np.sin(30 * (t - 0.01)), 1e-3)
-    >>> figure.axes[0].get_xlabel()
-    'frequency [Hz]'
-    """
-    figure = page(2.7)
-    axes = figure.subplots()
-    draw_spectrum(axes, desired, actual, sample_period, unit, highest)
-    if title:
-        heading(axes, title)
-    return finish(figure, path)
 
 
 def draw_spectrum(

@@ -19,10 +19,11 @@ from bondloop.structures import DOFS, section_forces
 if TYPE_CHECKING:
     import os
 
+    from matplotlib import figure as pages
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.display import Figure
     from bondloop.structures import Element, History, MemberForces, Modes, Structure
 
 
@@ -92,11 +93,8 @@ def force_diagram(
         known = dict.fromkeys(word for m in forces.values() for word in m.start)
         raise InputError(unknown_name("section force", force, known, where=f"structure '{structure.name}'"))
     shape = lines(structure, nodal)
-    plane = shape.plane
-    figure = page(height_of(shape, plane, 0.8 * STYLE.width) + 0.8, 0.8 * STYLE.width)
-    axes = axes_of(figure, (1, 1, 1), plane)
-    factor = scale_of(shape, scale)
-    draw_shape(axes, shape, factor, plane)
+    plane, factor = shape.plane, scale_of(shape, scale)
+    figure, axes = _shape_on_page(shape, factor)
     largest = max(carriers, key=lambda n: _peak(carriers[n], force))
     peak = _peak(carriers[largest], force)
     members = [n for n, e in structure.elements.items() if len(e.nodes) == 2]
@@ -435,11 +433,8 @@ def deformed_shape(
     """
     values, when = at_instant(motion, time)
     shape = lines(structure, values)
-    plane = shape.plane
-    figure = page(height_of(shape, plane, 0.8 * STYLE.width) + 0.8, 0.8 * STYLE.width)
-    axes = axes_of(figure, (1, 1, 1), plane)
-    factor = scale_of(shape, scale)
-    draw_shape(axes, shape, factor, plane)
+    plane, factor = shape.plane, scale_of(shape, scale)
+    figure, axes = _shape_on_page(shape, factor)
     draw_supports(axes, structure, plane)
     note = f"displacements enlarged {factor:.3g} times; largest {shape.largest:.3g} m"
     text = "; ".join(part for part in (title, f"t = {when:.4g} s" if when is not None else "") if part)
@@ -450,6 +445,14 @@ def deformed_shape(
         text = f"{text + ': ' if text else ''}{note}"
     heading(axes, text)
     return finish(figure, path)
+
+
+def _shape_on_page(shape: Lines, factor: float) -> tuple[Figure, Any]:
+    width = 0.8 * STYLE.width
+    figure = page(height_of(shape, shape.plane, width) + 0.8, width)
+    axes = axes_of(figure, (1, 1, 1), shape.plane)
+    draw_shape(axes, shape, factor, shape.plane)
+    return figure, axes
 
 
 def _shape(structure: Structure, modes: Modes, number: int) -> Lines:
@@ -474,7 +477,7 @@ def at_instant(motion: Any, time: float | str | None) -> tuple[ArrayLike | Mappi
     return dict(zip(motion.dofs, motion.displacements[k].tolist(), strict=True)), float(instants[k])
 
 
-def axes_of(figure: Figure, place: tuple[int, int, int], plane: bool) -> Any:
+def axes_of(figure: pages.Figure, place: tuple[int, int, int], plane: bool) -> Any:
     """Add axes for a structure in the plane or in space."""
     if plane:
         axes: Any = figure.add_subplot(*place)

@@ -54,6 +54,22 @@ class ResponseSpectrum:
         """ω² times the displacement, in m/s²: what design spectra show."""
         return np.asarray((2 * np.pi / self.periods) ** 2 * self.displacement)
 
+    @staticmethod
+    def lines_of(
+        target: ResponseSpectrum | Mapping[float | str, float | str] | Mapping[float, float],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return periods and pseudo-accelerations of a spectrum, or of a table of them.
+
+        Parameters
+        ----------
+        target
+            A spectrum, or accelerations by period.
+        """
+        if isinstance(target, ResponseSpectrum):
+            return target.periods, target.pseudo_acceleration
+        lines = {number(t, "target", "s"): number(s, "target", "m/s^2") for t, s in target.items()}
+        return checked_periods(sorted(lines)), np.array([lines[t] for t in sorted(lines)])
+
     def at(self, period: ArrayLike) -> NDArray[np.float64]:
         """Return the pseudo-acceleration at a ``period`` in s, linear between logarithms; refused outside."""
         return loglog(self.periods, self.pseudo_acceleration, si_array(period, "at(period)", "s"))
@@ -362,12 +378,8 @@ class GroundMotion:
         damping
             Ratio of a target given by numbers.
         """
-        if isinstance(target, ResponseSpectrum):
-            T, S, damping = target.periods, target.pseudo_acceleration, target.damping
-        else:
-            lines = {number(t, "target", "s"): number(s, "target", "m/s^2") for t, s in target.items()}
-            T = checked_periods(sorted(lines))
-            S = np.array([lines[t] for t in sorted(lines)])
+        T, S = ResponseSpectrum.lines_of(target)
+        damping = target.damping if isinstance(target, ResponseSpectrum) else damping
         if not (np.isfinite(S).all() and S.min() > 0):
             raise InputError("scaled_to: a target spectrum has positive accelerations")
         low, high = (
