@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -107,29 +107,34 @@ def short_numbers(text: str) -> str:
     return re.sub(LONG_NUMBER, lambda match: f"{float(match[0]):.6g}", text)
 
 
-class Describer(Protocol):
-    """Says what a description is of, with the unit of what a signal measures."""
+def several(values: Sequence[Any], unit: str) -> str:
+    """Return the entries of a list; equal numbers once, a matrix by its size, many by the largest.
 
-    def __call__(self, description: object, unit: str, *, inside: bool) -> str:
-        """Return the words."""
-
-
-Special = Callable[[Mapping[str, Any], str, Describer], str]
-
-
-def several(values: Sequence[Any], unit: str, tell: Describer) -> str:
-    """Return the entries of a list; equal numbers once, a matrix by its size."""
+    >>> several([2.0, 2.0], "kg"), several([0.0, -1.0] * 500, "m/s^2"), several([[1.0, 0.0], [0.0, 1.0]], "")
+    ('2 times 2 kg', '1,000 values, largest 1 m/s²', 'a matrix of 2 by 2')
+    """
     numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
     if len(numbers) == len(values) > 1 and len(set(numbers)) == 1:
         return f"{len(values)} times {in_unit(float(numbers[0]), unit)}"
     if len(values) > 1 and all(isinstance(v, list) and len(v) == len(values[0]) for v in values):
         return f"a matrix of {len(values)} by {len(values[0])}"
-    texts = [tell(v, unit, inside=True) for v in values[:LISTED_VALUES]]
+    if len(numbers) == len(values) > LISTED_VALUES:
+        return f"{len(values):,} values, largest {in_unit(max(map(abs, numbers)), unit)}"
+    texts = [in_words(v, unit, inside=True) for v in values[:LISTED_VALUES]]
     more = f", ... ({len(values)} in all)" if len(values) > LISTED_VALUES else ""
     return f"{', '.join(texts)}{more}"
 
 
-def _process(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
+def _by_name(things: Mapping[str, Any], unit: str) -> str:
+    """Return things with names: one by one, or how many there are of each kind."""
+    kinds = [kind for value in things.values() if isinstance(value, Mapping) and (kind := _kind(value))]
+    if len(things) > LISTED_VALUES and len(kinds) == len(things):
+        counts = Counter(kind_words(kind.name) for kind in kinds)
+        return ", ".join(f"{n} of the kind {word}" for word, n in counts.items())
+    return ", ".join(f"{key} {in_words(value, unit, inside=True)}" for key, value in things.items())
+
+
+def _process(description: Mapping[str, Any], _: str) -> str:
     """Say a process as its transfer function.
 
     >>> in_words({"process": "Process", "numerator": [2.0], "denominator": [0.012, 1.0], "delay": 0.004})
@@ -164,122 +169,30 @@ def _polynomial(coefficients: Sequence[float]) -> str:
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _actuator(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
-    return tell(description["process"], unit, inside=True)
+def _scaled(description: Mapping[str, Any], _: str) -> str:
+    """Say a scaled signal; in what unit the signal itself is, nobody knows."""
+    return f"{float(description['factor']):.5g} times ({in_words(description['of'])})"
 
 
-def _table(description: Mapping[str, Any], unit: str, _: Describer, factor: float = 1.0) -> str:
-    """Say how long a table is, and its largest value.
-
-    >>> in_words({"signal": "Table", "times": [0.0, 0.02, 0.04], "values": [0.0, -1.0, 0.5]}, "m/s^2")
-    'table of 3 values over 0.04 s, largest 1 m/s²'
-    """
-    times, values = description["times"], np.abs(np.array(description["values"], dtype=float)) * abs(factor)
-    length = float(times[-1]) - float(times[0])
-    most = in_unit(float(values.max()), unit or str(description.get("unit") or ""))
-    return f"table of {len(values):,} values over {length:.4g} s, largest {most}"
+def _sum(description: Mapping[str, Any], unit: str) -> str:
+    return " plus ".join(in_words(term, unit, inside=True) for term in description["terms"])
 
 
-def _recorded(description: Mapping[str, Any], unit: str, _tell: Describer) -> str:
-    samples, period = np.array(description["samples"], dtype=float), float(description["sample_period"])
-    scale, motion = float(description.get("scale", 1.0)), str(description.get("motion", "motion"))
-    own = {"acceleration": "m/s^2", "velocity": "m/s", "displacement": "m"}.get(motion, unit)
-    most = in_unit(float(np.abs(samples).max()) * abs(scale), own)
-    name = f" '{description['title']}'" if description.get("title") else ""
-    times = "" if scale == 1.0 else f", scaled by {scale:.5g}"
-    length = f"{len(samples):,} samples over {(len(samples) - 1) * period:.4g} s"
-    return f"recorded {motion}{name}: {length}{times}, largest {most}"
+FORMS: Mapping[str, Callable[[Mapping[str, Any], str], str]] = {
+    "Process": _process, "Scaled": _scaled, "Sum": _sum
+}  # fmt: skip
+"""Kinds that have a form of their own: a formula."""
 
+HELD: Mapping[str, str] = {
+    "actuator": "process", "from_matrices": "matrices", "from_structure": "structure", "from_model": "of",
+    "field_form": "matrices", "network_form": "matrices", "ode_element": "law", "Model": "parts",
+}  # fmt: skip
+"""Kinds that are nothing but one thing that they hold, and which."""
 
-def _scaled(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
-    factor, of = float(description["factor"]), description["of"]
-    if isinstance(of, Mapping) and of.get("signal") == "Table":
-        return f"{_table(of, unit, tell, factor)}, after scaling by {factor:.5g}"
-    return f"{factor:.5g} times ({tell(of, '', inside=False)})"
-
-
-def _sum(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
-    return " plus ".join(tell(term, unit, inside=True) for term in description["terms"])
-
-
-def _matrices(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
-    """Say how many degrees of freedom matrices have, and which, and the masses on the diagonal.
-
-    >>> in_words(
-    ...     {"matrices": "Matrices", "M": [[2.0, 0.0], [0.0, 1.0]], "C": [], "K": [], "dofs": ["a", "b"]}
-    ... )
-    'mass, damping and stiffness matrices of 2 degrees of freedom (a, b), masses 2 kg, 1 kg'
-    """
-    mass, dofs = description["M"], description.get("dofs") or []
-    names = (
-        f" ({', '.join(map(str, dofs[:LISTED_VALUES]))}{', ...' if len(dofs) > LISTED_VALUES else ''})"
-        if dofs
-        else ""
-    )
-    masses = ", ".join(in_unit(float(row[i]), "kg") for i, row in enumerate(mass[:LISTED_VALUES]))
-    count = f"{len(mass)} degree{'' if len(mass) == 1 else 's'} of freedom"
-    more = ", ..." if len(mass) > LISTED_VALUES else ""
-    return f"mass, damping and stiffness matrices of {count}{names}, masses {masses}{more}"
-
-
-def _part_of(name: str) -> Special:
-    """Return how to say what is nothing but one thing that it holds."""
-    return lambda description, unit, tell: tell(description[name], unit, inside=False)
-
-
-def _model(description: Mapping[str, Any], unit: str, tell: Describer) -> str:
-    parts = description.get("parts") or {}
-    inner = [f"{name}: {tell(part, unit, inside=True)}" for name, part in list(parts.items())[:LISTED_VALUES]]
-    more = f"; ... ({len(parts)} parts)" if len(parts) > LISTED_VALUES else ""
-    return f"{'; '.join(inner)}{more}" if inner else str(description.get("name") or "model")
-
-
-def _shear_building(description: Mapping[str, Any], _: str, tell: Describer) -> str:
-    """Say a shear building.
-
-    >>> in_words({"structure": "ShearBuilding", "masses": [2e4, 2e4], "stiffnesses": [1.2e7, 1e7]})
-    'shear building of 2 storeys: masses 2 times 20 t, stiffnesses 12 MN/m, 10 MN/m'
-    """
-    units = {"masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N"}
-    said = [
-        f"{name} {several(description[name], u, tell)}" for name, u in units.items() if description.get(name)
-    ]
-    if description.get("rayleigh"):
-        alpha, beta = description["rayleigh"]
-        said.append(f"Rayleigh damping {in_unit(alpha, '1/s')} and {in_unit(beta, 's')}")
-    count = len(description["masses"])
-    return f"shear building of {count} storey{'' if count == 1 else 's'}: {', '.join(said)}"
-
-
-def _structure(description: Mapping[str, Any], _: str, _tell: Describer) -> str:
-    """Say how many nodes and elements a structure has."""
-    elements = description["elements"]
-    one_by_one = elements.values() if isinstance(elements, Mapping) else elements
-    counts = Counter(kind_words(str(e.get("element", "element"))) for e in one_by_one)
-    said = [f"{n} of the kind {word}" for word, n in counts.items()]
-    return f"structure of {len(description['nodes'])} nodes, elements: {', '.join(said)}"
-
-
-SPECIAL: Mapping[str, Special] = {
-    "Process": _process,
-    "actuator": _actuator,
-    "Table": _table,
-    "Recorded": _recorded,
-    "Scaled": _scaled,
-    "Sum": _sum,
-    "Matrices": _matrices,
-    "from_matrices": _part_of("matrices"),
-    "from_structure": _part_of("structure"),
-    "from_model": _part_of("of"),
-    "field_form": _part_of("matrices"),
-    "network_form": _part_of("matrices"),
-    "ode_element": _part_of("law"),
-    "Model": _model,
-    "ShearBuilding": _shear_building,
-    "Structure": _structure,
-}
-"""How to say kinds whose arguments alone would not tell a reader much."""
-
+UNITS: Mapping[str, str] = {
+    "times": "s", "masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N",
+}  # fmt: skip
+"""Units of arguments whose classes do not declare them."""
 
 QUIET = frozenset({"rig"})
 """Families of whose arguments only those are told that are not the default ones."""
@@ -307,26 +220,22 @@ def in_words(description: object, unit: str = "", *, inside: bool = False) -> st
     >>> in_words({"signal": "Sine", "amplitude": 0.03, "frequency": 5.0, "phase": 0.0, "offset": 0.0}, "m/s")
     'sine: amplitude 30 mm/s, frequency 5 Hz'
     """
-    return _in_words(description, unit, inside=inside)
-
-
-def _in_words(description: object, unit: str, *, inside: bool) -> str:
     if isinstance(description, list):
-        return several(description, unit, _in_words)
+        return several(description, unit)
     if not isinstance(description, Mapping):
         return _plain_value(description, unit)
     if is_words(description):
         return str(description[PYTHON])
     kind = _kind(description)
     if kind is None:
-        pairs = [f"{key} {_in_words(value, unit, inside=True)}" for key, value in description.items()]
-        return ", ".join(pairs) or "nothing"
-    special = SPECIAL.get(kind.name)
-    if special is not None:
-        try:
-            return special(description, unit, _in_words)
-        except (KeyError, TypeError, ValueError, IndexError):
-            pass  # another kind of this name, or a file that somebody has edited: its arguments are told
+        return _by_name(description, unit) or "nothing"
+    try:
+        if kind.name in FORMS:
+            return FORMS[kind.name](description, unit)
+        if kind.name in HELD:
+            return in_words(description[HELD[kind.name]], unit)
+    except (KeyError, TypeError, ValueError, IndexError):
+        pass  # another kind of this name, or a file that somebody has edited: its arguments are told
     words = kind_words(kind.name)
     inner = ", ".join(_arguments(kind, description, unit))
     if not inner:
@@ -365,7 +274,7 @@ def _arguments(kind: Kind, description: Mapping[str, object], unit: str) -> list
             continue
         sized = kind.family in ("signal", "imperfection")
         own = unit if sized and name in SIZES and unit else _unit_of(kind, name)
-        text = _in_words(value, own or (unit if kind.family == "signal" else ""), inside=True)
+        text = in_words(value, own or (unit if kind.family == "signal" else ""), inside=True)
         # "pure delay 2 ms", not "pure delay delay 2 ms"
         same = isinstance(value, float) and kind_words(kind.name).endswith(f" {word}")
         said.append(text if same else f"{word} {text}")
@@ -398,7 +307,7 @@ def _unit_of(kind: Kind, name: str) -> str:
     rule = kind.allowed.get(name)
     own = vars(kind.make).get(name) if isinstance(kind.make, type) else None
     within = rule if isinstance(rule, Range) else own.range if isinstance(own, Parameter) else None
-    unit = within.units[0] if within is not None and within.units else ""
+    unit = within.units[0] if within is not None and within.units else UNITS.get(name, "")
     return "" if unit == "1" else unit
 
 
