@@ -16,7 +16,7 @@ from bondloop.papers.dubois_rig import MODELS, STANDARD, Bench, identified
 if TYPE_CHECKING:
     from bondloop.papers.dubois_damper import Tracking
 
-__all__ = ["rows"]
+__all__ = ["bench_rows", "outlook_rows", "paper_rows", "rows"]
 
 KNOWN_BANDS = ((1.0, 10.0), (12.5, 20.0), (25.0, 40.0), (50.0, 100.0))
 """Hz: bands of Figure 7."""
@@ -24,6 +24,11 @@ KNOWN_BANDS = ((1.0, 10.0), (12.5, 20.0), (25.0, 40.0), (50.0, 100.0))
 
 def rows() -> list[str]:
     """Return the rows of the page's tables of numbers, in the order of the page."""
+    return [*paper_rows(), *bench_rows(), *outlook_rows(STANDARD), *outlook_rows(SLOW)]
+
+
+def paper_rows() -> list[str]:
+    """Return the rows of what the paper did: the fits, and the substructured runs of the standard bench."""
     lines = [_fit_row(name, STANDARD) for name in MODELS]
     made = dubois_damper.cases()
     for label, case in _named("none", "G1", "G2", "G1D long", "G1D short"):
@@ -32,6 +37,12 @@ def rows() -> list[str]:
     lines += [_track_row(label, used[case]) for label, case in _named("G1", "G2", "G1D short")]
     lines += [_track_row(label, large[case]) for label, case in _named("G1", "G2")]
     lines.append(_track_row("G1D, short prediction", large["G1D short"]))
+    return lines
+
+
+def bench_rows() -> list[str]:
+    """Return the rows of a bench with a slow valve, and of one with a frame that moves."""
+    lines = []
     for bench in (SLOW, FRAMED):
         lines += [_fit_row(name, bench) for name in MODELS]
     for name in MODELS:
@@ -39,10 +50,13 @@ def rows() -> list[str]:
             _track_row(name if len(name) == 2 else f"{name}, short prediction", tracking(name, "short", SLOW))
         )
     lines += [_track_row(f"{name}, long prediction", tracking(name, "long", SLOW)) for name in ("G1D", "G2D")]
-    for bench in (STANDARD, SLOW):
-        made = compared(bench)
-        lines += [_track_row(name, made[name]) for name in COMPARED]
     return lines
+
+
+def outlook_rows(bench: Bench) -> list[str]:
+    """Return the rows of the controllers of the outlook on a bench."""
+    made = compared(bench)
+    return [_track_row(name, made[name]) for name in COMPARED]
 
 
 def _named(*cases: str) -> list[tuple[str, str]]:

@@ -197,8 +197,7 @@ def _structure() -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
     system = two.model().compile(outputs=["mn1.v.flow", "mn2.v.flow"])
     times = np.linspace(0, 10, 10001)
     walls = two.excitations("5/5", 1e-3)
-    inputs: dict[str, Any] = {name: (times, np.array([w(t) for t in times])) for name, w in walls.items()}
-    run = system.simulate(10.0, inputs, times=times)
+    run = system.simulate(10.0, walls, times=times)
     return times, [run[f"mn{i}.v.flow"] for i in (1, 2)]
 
 

@@ -1,5 +1,6 @@
 """Devices in bond graphs: in structures of both forms, beside what switches, in equations."""
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -52,10 +53,22 @@ def by_hand(law, force, h, steps):
     return np.array(record)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("form", [field_form, network_form])
+BRACE, STEEL = Bilinear(8e5, 4e3, 0.05, 0.3), GiuffreMenegottoPinto(8e5, 4e3)
+BY_DAY = [
+    (BRACE, field_form, BACKENDS[0]),
+    (BRACE, network_form, BACKENDS[-1]),
+    (STEEL, field_form, BACKENDS[-1]),
+]
+BY_NIGHT = [
+    case
+    for case in itertools.product((BRACE, STEEL), (field_form, network_form), BACKENDS)
+    if case not in BY_DAY
+]
+
+
 @pytest.mark.parametrize(
-    "law", [Bilinear(8e5, 4e3, 0.05, 0.3), GiuffreMenegottoPinto(8e5, 4e3)], ids=["bilinear", "steel"]
+    ("law", "form", "backend"),
+    [*BY_DAY, *(pytest.param(*case, marks=pytest.mark.nightly) for case in BY_NIGHT)],
 )
 def test_a_structure_yields(form, law, backend):
     model = form(two_storeys(), "frame", forces={"two.ux": "push"})
@@ -64,7 +77,7 @@ def test_a_structure_yields(form, law, backend):
     push = bl.signals.Sine(6e3, 1.7)
     outputs = [f"{d}.ux.flow" for d in ("one", "two")]
     run = bl.Simulation({"s": model.compile(outputs=outputs)}, excitation={"push": push}, rate=500).run(
-        3, backend=backend
+        1.5, backend=backend
     )
     expected = by_hand(law, lambda t: float(push(t)), 1 / 500, len(run.time))
     found = np.column_stack([run[f"s.{name}"] for name in outputs])

@@ -81,6 +81,7 @@ def test_a_motion_that_is_on_its_way_to_rest_is_followed_until_it_is_there():
     assert outcome(drawn).ran == "well"
 
 
+@pytest.mark.nightly  # by day the measure alone is tried, below
 def test_noise_that_swings_up_what_is_lightly_damped_is_no_growth():
     # Time constant 140 s, run of 3.2 s: at its end the noise has only begun.
     drawn = case(2000131)
@@ -204,18 +205,18 @@ def test_another_excitation_than_the_tests_own_makes_no_growth():
         # 39 % of the run's motion go on.
         (9020177, "goes on by itself"),
         # A model that is learnt within a limit of rate: the motion grows 400 times, and then no more.
-        (9041579, "from repetition to repetition"),
+        pytest.param(9041579, "from repetition to repetition", marks=pytest.mark.nightly),
         # MCS and a pulse: its gains creep on, and burst when the pulse comes for the ninth time.
-        (9041469, "from repetition to repetition"),
+        pytest.param(9041469, "from repetition to repetition", marks=pytest.mark.nightly),
         # A delay that is learnt from a preloaded specimen: some repetitions are as good as the run, others
         # move ninety times as much.
-        (9700708, "from repetition to repetition"),
+        pytest.param(9700708, "from repetition to repetition", marks=pytest.mark.nightly),
         # What an adaptive junction learns of two wells while switches close bursts in the next repetition.
-        (9600661, "from repetition to repetition"),
+        pytest.param(9600661, "from repetition to repetition", marks=pytest.mark.nightly),
         # Out of step it holds: what an adaptive junction learns of two wells adds up in step only.
         (9200763, "from repetition to repetition"),
         # A series that is learnt anew: the second repetition is a hundred times the first, beyond the limits.
-        (10004880, "from repetition to repetition"),
+        pytest.param(10004880, "from repetition to repetition", marks=pytest.mark.nightly),
     ],
 )
 def test_what_passed_and_grew_is_refused(seed, words):
@@ -226,7 +227,7 @@ def test_what_passed_and_grew_is_refused(seed, words):
     assert words in answer.verdict
 
 
-@pytest.mark.parametrize("seed", [9042315, 9043158])
+@pytest.mark.parametrize("seed", [pytest.param(9042315, marks=pytest.mark.nightly), 9043158])
 def test_a_rig_that_moves_in_the_first_moments_only_is_measured_by_those(seed):
     # A drive in saturation goes along straight lines for the rest of its run: beside those all is large.
     drawn = case(seed)

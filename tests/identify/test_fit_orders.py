@@ -58,7 +58,7 @@ def least_deviation(G, s, u, level, f):
     return np.sqrt(np.real(np.einsum("ni,ij,nj->n", D, covariance, D.conj())))
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))])
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (3, 4))])
 def test_drawn_plants_come_back_to_what_the_noise_allows(seed):
     """Error of the response, rms up to 40 Hz, within three times the least deviation of the truth."""
     G, s, u, y, level = drawn(seed)
@@ -70,7 +70,7 @@ def test_drawn_plants_come_back_to_what_the_noise_allows(seed):
     assert best.rms == pytest.approx(level, rel=0.05)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_the_benchmarks_plant_has_five_poles(seed):
     """Silva et al. 2020: five poles, 16 um of noise. 20 s at 512 Hz; 0.1 ms and 0.1 % up to 30 Hz."""
     G, period = Plant().process(), 1 / 512

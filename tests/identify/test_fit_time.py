@@ -143,9 +143,16 @@ def test_the_gradient_is_that_of_the_cost(start, model, theta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("colour", [0.0, pytest.param(0.9, marks=pytest.mark.nightly)])
-def test_intervals_hold_the_truth_in_90_to_99_of_100(colour):
-    """200 seeded runs of 95 % intervals; 90 and 99 % are three standard deviations of the count away.
+@pytest.mark.parametrize(
+    ("colour", "runs", "least", "most"),
+    [
+        (0.0, 40, 34, 40),
+        pytest.param(0.0, 200, 180, 198, marks=pytest.mark.nightly),
+        pytest.param(0.9, 200, 180, 198, marks=pytest.mark.nightly),
+    ],
+)
+def test_95_per_cent_intervals_hold_the_truth_as_often(colour, runs, least, most):
+    """Seeded runs of 95 % intervals; the bounds are three standard deviations of the count away.
 
     With noise of one pole at 0.9 the white formula would give intervals too narrow by a factor of two or so.
     """
@@ -153,12 +160,12 @@ def test_intervals_hold_the_truth_in_90_to_99_of_100(colour):
     u = excitation("steps", samples, np.random.default_rng(5))
     clean = TRUE.simulate(u, T)
     hits = dict.fromkeys(KNOWN, 0)
-    for seed in range(200):
+    for seed in range(runs):
         e = lfilter([1.0], [1.0, -colour], np.random.default_rng(seed).normal(size=samples + 300))[300:]
         fit = fit_time(u, clean + 0.02 * clean.std() * e / e.std(), T, "G2D", start="rest", max_delay=0.02)
         for name, estimate in fit.parameters.items():
             hits[name] += estimate.low <= KNOWN[name] <= estimate.high
-    assert all(180 <= n <= 198 for n in hits.values()), hits
+    assert all(least <= n <= most for n in hits.values()), hits
 
 
 def test_names_and_phrases():

@@ -46,7 +46,8 @@ def record(kind, seed=0, seconds=60):
 def worst(fit):
     f = np.linspace(0.1, 20, 100)
     truth = np.moveaxis(np.array([[e.response(f) for e in row] for row in PLANT]), 2, 0)
-    return np.abs(fit.response(f) / truth - 1).max()
+    found = fit.response(f)
+    return np.abs(found / truth[:, : found.shape[1]] - 1).max()
 
 
 @pytest.mark.parametrize(("kind", "common_poles"), [("noise", False), ("one after another", True)])
@@ -61,9 +62,10 @@ def test_every_entry_of_the_benchmarks_plant_to_half_a_percent(kind, common_pole
 
 
 @pytest.mark.slow
-def test_the_structures_are_found():
+@pytest.mark.parametrize("outputs", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_the_structures_are_found(outputs):
     u, y = record("multisines")
-    assert worst(fit_matrix(u, y, PERIOD)) < 5e-3
+    assert worst(fit_matrix(u, y[:, :outputs], PERIOD)) < 5e-3
 
 
 def test_delays_of_their_own():

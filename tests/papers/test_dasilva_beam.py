@@ -440,6 +440,7 @@ def test_two_modes_of_the_beam_do(run, example):
     assert max(found[5], found[6]) < 2e-12  # 5e-13 and 6e-13: rounding
 
 
+@pytest.mark.nightly
 def test_the_paper_s_figures_are_drawn(run, example, tmp_path):
     files = example.draw(run, tmp_path)
     assert [f.name for f in files] == [*(f"dasilva_figure_{n}.svg" for n in (2, 3, 5, 6, 8)),

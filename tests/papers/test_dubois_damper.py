@@ -280,6 +280,15 @@ def test_findings_are_numbers(coupled):
         assert pure > 1.2 * numbers[f"error_large_orifice_G1D_short_{band}"]
 
 
+def test_figures_of_models_and_inverses_are_drawn(tmp_path, monkeypatch):
+    """Those that need no further measurement."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    figures = importlib.import_module("dubois_figures")
+    for one in (figures.known_signal, figures.substructured, figures.predictors):
+        assert one(tmp_path / f"{one.__name__}.png").stat().st_size > 15000
+
+
+@pytest.mark.nightly
 def test_the_paper_s_figures_are_drawn(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     figures = importlib.import_module("dubois_figures")

@@ -164,8 +164,9 @@ def test_the_page_says_that_the_goals_are_reached():
 
 
 @pytest.mark.slow
-def test_amb_reaches_the_goals_on_twenty_plants_of_every_case():
-    comparison = compare(["amb"], paper.CASES, trials(3, 20), jobs=2)
+@pytest.mark.parametrize(("seeds", "plants"), [(1, 3), pytest.param(3, 20, marks=pytest.mark.nightly)])
+def test_amb_reaches_the_goals_on_many_plants_of_every_case(seeds, plants):
+    comparison = compare(["amb"], paper.CASES, trials(seeds, plants), jobs=2)
     for case in paper.CASES:
         assert missed(comparison, "amb", case, nominal=True) == []
         assert missed(comparison, "amb", case, nominal=False) == []
