@@ -45,13 +45,21 @@ def test_coloured_samples_are_worth_fewer_white_ones(pole):
     assert effective_samples(e) == pytest.approx(e.size * (1 - pole**2) / (1 + pole**2), rel=0.06)
 
 
-def test_correlations_that_chance_explains_are_left_out():
-    """At first those beyond three deviations of white noise, then of noise of the colour found."""
-    e = lfilter([1.0], [1.0, -0.9], np.random.default_rng(5).normal(size=300))
-    squares = correlations(e, 75)[1:] ** 2
-    colour = 1 + 2 * squares[squares > 9 / 300].sum()
-    colour = 1 + 2 * squares[squares > 9 * colour / 300].sum()
-    assert effective_samples(e) == pytest.approx(300 / colour)
+@pytest.mark.parametrize("n", [300, 4000])
+def test_a_trend_is_worth_few_samples(n):
+    assert effective_samples(np.linspace(0.0, 1.0, n)) < 13
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_correlations_that_chance_explains_are_left_out(seed):
+    """Beyond three deviations of an estimate where only shorter lags are correlated (Bartlett)."""
+    e = lfilter([1.0], [1.0, -0.9], np.random.default_rng(seed).normal(size=300))
+    worth = 1.0
+    squares = correlations(e, 75) ** 2
+    for k in range(1, 76):
+        if squares[k] > 9 * sum(squares[abs(j)] for j in range(1 - k, k)) / 300:
+            worth += 2 * squares[k]
+    assert effective_samples(e) == pytest.approx(300 / worth)
 
 
 @pytest.mark.parametrize("poles", [[0.9], [0.5 + 0.6j, 0.5 - 0.6j], [-0.7, 0.8], [0.6, -0.5, 0.9]])
@@ -121,3 +129,32 @@ def test_the_units_of_parameters_change_nothing(seed):
     other = minimise(scaled, start * unit, np.zeros(3), 9.0 * unit)
     assert (plain.theta * unit).tolist() == other.theta.tolist()
     assert plain.evaluations == other.evaluations
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damping_follows_nielsens_rule(seed):
+    """From step to step by max(0.1, 1 - (2 gain - 1)³), as the steps themselves show."""
+    evaluate, _, start = decaying(np.random.default_rng(seed))
+    visited = []
+
+    def recorded(p):
+        visited.append((p, *evaluate(p)))
+        return visited[-1][1:]
+
+    minimise(recorded, 1.2 * start, np.full(3, -99.0), np.full(3, 99.0))
+    dampings, gains, (p, r, J) = [], [], visited[0]
+    for q, tried, rows in visited[1:]:
+        size = np.sqrt((J * J).sum(axis=1))
+        hessian, pull, step = (J / size[:, None]) @ (J / size[:, None]).T, J @ r / size, (q - p) * size
+        dampings.append(-step @ (hessian @ step + pull) / (step @ step))
+        promised = r @ r - np.sum((r + step @ (J / size[:, None])) ** 2)
+        gains.append((r @ r - tried @ tried) / promised)
+        if gains[-1] > 0:
+            p, r, J = q, tried, rows
+    compared = 0
+    for before, after, gain in zip(dampings, dampings[1:], gains, strict=False):
+        if gain > 0 and before > 1e-6:  # of a smaller damping the step shows too little
+            factor = max(0.1, 1 - (2 * min(gain, 1.0) - 1) ** 3)
+            assert after == pytest.approx(before * factor, rel=1e-3)
+            compared += 1
+    assert compared >= 2

@@ -74,6 +74,7 @@ def test_a_schedule_over_time_is_followed_unless_the_operator_holds_it(initial, 
         return
     assert starting.couples
     assert "follows its schedule" in starting.words
+    assert ("begins at" in starting.words) == (initial > 0)
     found = re.search(r"up to ([\d.]+) %", starting.words)
     assert abs(gamma[-1] - (float(found[1]) / 100 if found else 1.0)) <= 1e-9
 

@@ -284,11 +284,12 @@ def effective_samples(e: Array) -> float:
     r = autocovariance(e - e.mean(), lags)
     if r[0] <= 0:
         return float(n)
-    # Estimates of zero correlations have the variance total/N (Bartlett): leave out what could be only that.
-    squares, total = (r[1:] / r[0]) ** 2, 1.0
-    for _ in range(2):
-        total = 1 + 2 * float(np.where(squares > 9 * total / n, squares, 0.0).sum())
-    return float(max(2.0, n / total))
+    squares = (r[1:] / r[0]) ** 2
+    # Where there is no correlation its estimate has this variance, by those at shorter lags (Bartlett): what
+    # could be chance is left out.
+    chance = (1 + 2 * (np.cumsum(squares) - squares)) / n
+    total = 1 + 2 * float(squares[squares > 9 * chance].sum())
+    return n / total
 
 
 def autoregression(x: Array, most: int = 20) -> Array:
@@ -430,7 +431,7 @@ def minimise(
             converged = True
             break
         moved = np.abs(tried - theta)
-        spread = np.sqrt(better / max(1, r.size)) / np.maximum(np.sqrt(np.diag(H)), 1e-300)
+        spread = np.sqrt(better / r.size) / np.maximum(np.sqrt(np.diag(H)), 1e-300)
         small = moved <= np.maximum(1e-2 * spread, precision * np.abs(tried))
         gained = cost - better
         # Nielsen's rule: where the model is less linear than the step took it for, the next step is shorter.
