@@ -24,7 +24,7 @@ from bondloop.cli.study import Cases
 from bondloop.engine.codegen.batch import Batch
 from bondloop.engine.codegen.cuda import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
-from bondloop.rigs import Noise, Sensor
+from bondloop.rigs import Sensor, WhiteNoise
 from bondloop.studies import Axis, Case, study
 from bondloop.studies.campaign import has_parquet
 from bondloop.studies.tick_measures import measuring, named_measure
@@ -177,7 +177,7 @@ def _off(found: Any, wanted: Any) -> float:
 def noisy(tests: int) -> str:
     """Return how many ticks a second the test with two actuators, its sensors noisy, makes on the card."""
     quiet = gawthrop_two_actuators.test()
-    sensors = {"displacement": Sensor((Noise("1 um"),)), "force": Sensor((Noise("0.1 N"),))}
+    sensors = {"displacement": Sensor((WhiteNoise("1 um"),)), "force": Sensor((WhiteNoise("0.1 N"),))}
     test = quiet.replaced(rig=replace(quiet.rig, sensors=sensors))
     whole = measuring(test.tick, {"error": named_measure("error", test.tick)})
     names = [v.name for v, x in test.tick.parameters.items() if x and "reference" not in v.name][:3]

@@ -15,7 +15,7 @@ import sympy as sp
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
-from bondloop.bondgraph import MTF, Df, I, Integrator, Model, One, Se, Zero
+from bondloop.bondgraph import MTF, Df, I, Model, One, Se, SignalIntegrator, Zero
 
 L1, L2 = 0.5, 0.4  # lengths of the rods, m
 M1, M2 = 1.0, 0.6  # masses of the bobs, kg
@@ -30,7 +30,7 @@ class Rod(Model):
     def __init__(self, length: float, inertia: float, start: float) -> None:
         self.w, self.J = One(), I(inertia=inertia)
         self.w >> self.J
-        self.rate, self.angle = Df(), Integrator(initial=start)
+        self.rate, self.angle = Df(), SignalIntegrator(initial=start)
         self.x, self.y = MTF(lambda a: length * sp.cos(a)), MTF(lambda a: length * sp.sin(a))
         self.w >> self.rate >> self.angle >> [self.x, self.y]
         self.w >> [self.x, self.y]

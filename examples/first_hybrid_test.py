@@ -67,7 +67,7 @@ def test(controller: str = "virtual-junction", rate: float = 4000.0, noise: floa
     return bl.HybridTest(
         numerical,
         rig=bl.rigs.Emulated(
-            physical, actuator, sensors={"force": bl.rigs.Sensor((bl.rigs.Noise(noise),), "N")}
+            physical, actuator, sensors={"force": bl.rigs.Sensor((bl.rigs.WhiteNoise(noise),), "N")}
         ),
         controller=bl.control.Direct() if controller == "direct" else bl.control.VirtualJunction(actuator),
         excitation={"v_g": bl.signals.Sweep("1 mm", 1.0, 6.0, SECONDS).derivative()},

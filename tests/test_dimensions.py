@@ -40,7 +40,7 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.identify import Experiment
 from bondloop.integrate import NewmarkAverage
 from bondloop.rigs import LVDT, Emulated, LoadCell, OrificeDamper, PureDelay, coulomb, dead_zone_spring
-from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import Interlock, Limits, PowerTrip, RampedSwitch
 from bondloop.signals import Chirp, Sine, Step, Table
 from bondloop.structures import Beam, ShearBuilding, Structure
 from bondloop.structures.damping import RayleighRegion
@@ -192,8 +192,8 @@ def test_texts_are_taken(read, number):
         (lambda: Table([0, 1], ["1 foo", "2 mm"]), r"Table\(values\[0\]\): .*unknown unit 'foo'"),
         (lambda: Parameter(least="1 ms", unit="m"), r"Parameter\(least\): expected a quantity in m"),
         (lambda: hybrid().run("0.6 ms"), "a run of 0.0006 s is shorter than a sample of 0.001 s"),
-        (lambda: Switch("1 mm"), r"Switch\(schedule\): expected a number without a unit"),
-        (lambda: Switch(Step("1 mm")), r"Switch\(schedule\): expected a signal without a unit"),
+        (lambda: RampedSwitch("1 mm"), r"RampedSwitch\(schedule\): expected a number without a unit"),
+        (lambda: RampedSwitch(Step("1 mm")), r"RampedSwitch\(schedule\): expected a signal without a unit"),
         (lambda: Tunable("1 mm", "2 N"), r"Tunable\(most\): expected a quantity like one in mm"),
         (lambda: Tunable("1 mm", "2 m", rate="1 m"), r"Tunable\(rate\)"),
         (lambda: tuned(least="1 mm", most="6 km"), "mount.stiffness.*: expected values in N/m.*found mm"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.engine.ir.tick import Tunable
 from bondloop.papers import dubois_damper
-from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import Interlock, Limits, PowerTrip, RampedSwitch
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
@@ -20,7 +20,7 @@ SECONDS = 600.0
 def test() -> HybridTest:
     """Return it: the switches follow the operator alone, and its limits are wide."""
     made = dubois_damper.test()
-    switch = Switch(1.0, ramp="500 ms", initial=0.0)
+    switch = RampedSwitch(1.0, ramp="500 ms", initial=0.0)
     return made.replaced(
         name="operated_damper",
         switches=replace(made.switches, displacement=switch, force=switch),

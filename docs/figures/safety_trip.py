@@ -38,8 +38,8 @@ def test() -> HybridTest:
         excitation={"force": bl.signals.Sine("20 N", "4 Hz")},
         rate=1000,
         switches=Switches(
-            displacement=bl.safety.Switch(bl.signals.Step(1.0, at=0.5), ramp=1.0),
-            force=bl.safety.Switch(bl.signals.Step(1.0, at=2.0), ramp=1.0),
+            displacement=bl.safety.RampedSwitch(bl.signals.Step(1.0, at=0.5), ramp=1.0),
+            force=bl.safety.RampedSwitch(bl.signals.Step(1.0, at=2.0), ramp=1.0),
             simulated=oscillator()[1],
         ),
         interlock=bl.safety.Interlock(bl.safety.Limits(displacement="50 mm"), bl.safety.PowerTrip("1 W")),

@@ -22,7 +22,7 @@ from bayer_figures import compensation_maps
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.papers import bayer_substep as paper
 from bondloop.papers.bayer_substep import Rehearsals
-from bondloop.rigs import Noise, Sensor, TableDrive
+from bondloop.rigs import Sensor, TableDrive, WhiteNoise
 from bondloop.transfer import ServoHydraulic
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def main(
     integral = Rehearsals(on_table(I=1.0, delay=1e-3), SECONDS)
     numbers["integral"] = {I: integral.at({**values(P, D), "scheme.I": I}).error for I in (-1.0, 0.0, 1.0)}
     print("I =", *(f"{I:+g} 1/s: {_percent(e)}" for I, e in numbers["integral"].items()))
-    noisy = Rehearsals(on_table(sensor=Sensor((Noise(0.1),), unit="N")), SECONDS)
+    noisy = Rehearsals(on_table(sensor=Sensor((WhiteNoise(0.1),), unit="N")), SECONDS)
     numbers["noise"] = {name: noisy.at(values(*pair)).error for name, pair in GAINS.items()}
     print(
         "With 0.1 N of noise:",

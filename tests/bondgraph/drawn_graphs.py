@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_kinds.py
 import drawn_kinds as kinds
 from drawn_kinds import Formula, Junction, Kind, symbolic
 
-from bondloop.bondgraph import De, Df, Function, Input, Integrator, Model
+from bondloop.bondgraph import De, Df, Function, Input, Model, SignalIntegrator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ class Graph:
             else:
                 source = signals[signal.source] if signal.source >= 0 else None
                 part = {
-                    "integral": Integrator,
+                    "integral": SignalIntegrator,
                     "function": lambda s=signal: Function(symbolic(s.formula)),
                     "input": lambda s=signal: Input(s.name),
                 }[signal.what]()

@@ -20,13 +20,13 @@ from bondloop.bondgraph import (
     I,
     ICField,
     IField,
-    Integrator,
     Model,
     One,
     Port,
     R,
     RField,
     Se,
+    SignalIntegrator,
     Stop,
     Zero,
     bond,
@@ -321,7 +321,7 @@ def test_signals_in_the_wrong_place():
         j >> R(damping=1.0)
     with pytest.raises(ModelError, match=r"t \(TF\) takes no signal; use its modulated form \(MTF\)"):
         model.compile()
-    model = model_with(v=One(), i=Integrator())
+    model = model_with(v=One(), i=SignalIntegrator())
     model.v >> [R(damping=1.0), model.i]
     with pytest.raises(ModelError, match=r"i takes signals; put a detector \(De, Df\) between v and it"):
         model.compile()
@@ -330,7 +330,7 @@ def test_signals_in_the_wrong_place():
     model.d >> model.f
     with pytest.raises(ModelError, match=r"f: its function takes 2 signals, but 1 are bonded to it"):
         model.compile(outputs=["f"])
-    model = model_with(v=One(), i=Integrator())
+    model = model_with(v=One(), i=SignalIntegrator())
     model.v >> R(damping=1.0)
     with pytest.raises(ModelError, match=r"i .*nothing is bonded to it; it needs a signal"):
         model.compile()

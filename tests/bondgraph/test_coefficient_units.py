@@ -17,12 +17,12 @@ from bondloop.bondgraph import (
     Df,
     Function,
     I,
-    Integrator,
     Model,
     One,
     R,
     Se,
     Sf,
+    SignalIntegrator,
 )
 from bondloop.engine.data import Range
 from bondloop.errors import InputError
@@ -112,7 +112,7 @@ def test_a_two_port_is_in_the_unit_that_its_two_sides_tell(kind, before, after, 
 @pytest.mark.parametrize(("initial", "good"), [("5 mm", True), ("5 N", False), ("5 deg", False)])
 def test_an_integrator_begins_in_the_unit_of_its_integral(initial, good):
     m = Model("x")
-    m.v, m.rate, m.way = One(), Df(), Integrator(initial=initial)
+    m.v, m.rate, m.way = One(), Df(), SignalIntegrator(initial=initial)
     m.v >> I(mass="1 kg")
     m.v >> m.rate >> m.way
     if good:

@@ -25,7 +25,6 @@ from bondloop.bondgraph import (
     I,
     IField,
     Input,
-    Integrator,
     Model,
     MSe,
     Multiport,
@@ -34,6 +33,7 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
+    SignalIntegrator,
     Zero,
     bond,
 )
@@ -192,7 +192,7 @@ def test_an_element_of_ones_own_states_domains_and_units():
 
 def test_signals_carry_what_they_measure():
     m = Model("signals")
-    m.w, m.rate, m.angle, m.twice = One(), Df(), Integrator(), Integrator()
+    m.w, m.rate, m.angle, m.twice = One(), Df(), SignalIntegrator(), SignalIntegrator()
     m.w >> I(inertia=1.0)
     m.w >> m.rate >> m.angle >> m.twice
     m.demand, m.torque = Input("demand"), MSe()

@@ -20,11 +20,11 @@ from bondloop.bondgraph import (
     I,
     IField,
     Input,
-    Integrator,
     Model,
     One,
     R,
     Se,
+    SignalIntegrator,
     Stop,
     Switch,
     Zero,
@@ -283,7 +283,7 @@ def test_a_blow_between_masses_whose_law_is_not_linear():
 def test_a_blow_through_a_modulated_transformer():
     """A crank: the blow meets J + m cos² of the angle, which the angle itself does not feel."""
     m = Model("crank")
-    m.w, m.x, m.speed, m.angle = One(), One(), Df(), Integrator(initial=0.3)
+    m.w, m.x, m.speed, m.angle = One(), One(), Df(), SignalIntegrator(initial=0.3)
     m.arm, m.stop = MTF(sp.cos), Stop(gap=0.4, restitution=0.5)
     m.w >> I(inertia=1.0, initial=1.0)
     m.w >> m.arm >> m.x >> [I(mass=0.5), m.stop]

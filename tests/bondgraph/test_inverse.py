@@ -8,7 +8,23 @@ import sympy as sp
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.bondgraph import GY, MTF, SS, TF, C, Df, I, ICField, Integrator, Model, One, R, Se, Sf, Zero
+from bondloop.bondgraph import (
+    GY,
+    MTF,
+    SS,
+    TF,
+    C,
+    Df,
+    I,
+    ICField,
+    Model,
+    One,
+    R,
+    Se,
+    Sf,
+    SignalIntegrator,
+    Zero,
+)
 from bondloop.engine.codegen import Runner, compiler
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.statement import Assign
@@ -30,7 +46,7 @@ def arm():
     _ = Se("torque2") >> m.elbow >> m.between
     m.x, m.y, m.sum_x, m.sum_y = One(), One(), Zero(), Zero()
     for w, angle, length, inertia, start in (("w1", "angle1", L1, J1, 0.4), ("w2", "angle2", L2, J2, 1.3)):
-        turn, integral = getattr(m, w), Integrator(initial=start)
+        turn, integral = getattr(m, w), SignalIntegrator(initial=start)
         setattr(m, angle, integral)
         _ = turn >> Df() >> integral
         _ = turn >> I(inertia=inertia)
@@ -162,7 +178,7 @@ def random_graph(rng):
             tail >> GY(ratio=rng.uniform(0.4, 2.5)) >> head
         elif kind < 0.45 and any(isinstance(j, One) for j in junctions):
             if angle is None:
-                angle = Integrator(initial=0.3)
+                angle = SignalIntegrator(initial=0.3)
                 next(j for j in junctions if isinstance(j, One)) >> Df() >> angle
             modulated = MTF(lambda q: 1 + q * q)
             angle >> modulated

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from bondloop.bondgraph import MGY, MTF, C, Df, Function, I, Integrator, Model, One, R, Se, Zero
+from bondloop.bondgraph import MGY, MTF, C, Df, Function, I, Model, One, R, Se, SignalIntegrator, Zero
 from bondloop.engine.codegen import compiler
 from bondloop.hybrid.simulation import Simulation
 
@@ -73,7 +73,7 @@ class TestPendulumOnACart:
 
     def test_a_second_integrator_adds_a_pole_at_zero(self):
         m = pendulum()
-        m.rate, m.angle, m.copy_of_it = Df(), Integrator(), Function(lambda a: a)
+        m.rate, m.angle, m.copy_of_it = Df(), SignalIntegrator(), Function(lambda a: a)
         m.w >> m.rate >> m.angle >> m.copy_of_it
         assert np.abs(m.compile().poles()).min() < 1e-12
 

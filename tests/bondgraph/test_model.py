@@ -16,7 +16,6 @@ from bondloop.bondgraph import (
     Df,
     Function,
     I,
-    Integrator,
     Model,
     One,
     Port,
@@ -24,6 +23,7 @@ from bondloop.bondgraph import (
     RField,
     Se,
     Sf,
+    SignalIntegrator,
     Zero,
     bond,
 )
@@ -265,7 +265,7 @@ def test_insert_refuses_what_ends_a_bond(part, found):
     assert [str(b) for b in model.bonds()] == before
 
 
-@pytest.mark.parametrize("part", [De(), Integrator()], ids=["De", "Integrator"])
+@pytest.mark.parametrize("part", [De(), SignalIntegrator()], ids=["De", "SignalIntegrator"])
 def test_insert_refuses_signals_where_power_flows(part):
     model = oscillator()
     before = [str(b) for b in model.bonds()]
@@ -468,7 +468,12 @@ def test_signals_modulate():
     model.V, model.a, model.b = Se("V"), One(), Zero()
     model.V >> model.a >> [R(resistance=1.0), model.b]
     model.b >> C(capacitance=1.0)
-    model.i, model.e, model.power, model.work = Df(), De(), Function(lambda e, f: 2 * e * f), Integrator()
+    model.i, model.e, model.power, model.work = (
+        Df(),
+        De(),
+        Function(lambda e, f: 2 * e * f),
+        SignalIntegrator(),
+    )
     model.b >> model.e
     model.a >> model.i
     model.e >> model.power

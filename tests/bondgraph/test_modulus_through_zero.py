@@ -9,7 +9,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
-from bondloop.bondgraph import MGY, MTF, C, Df, I, Input, Integrator, Model, One, R, Se, Zero
+from bondloop.bondgraph import MGY, MTF, C, Df, I, Input, Model, One, R, Se, SignalIntegrator, Zero
 from bondloop.errors import AccuracyWarning
 
 LENGTH, MASS, GRAVITY = 1.3, 2.0, 9.81
@@ -18,7 +18,7 @@ LENGTH, MASS, GRAVITY = 1.3, 2.0, 9.81
 def pendulum(start):
     """A shaft whose angle modulates what hangs on it."""
     model = Model("pendulum")
-    model.shaft, model.speed, model.angle = One(), Df(), Integrator(initial=start)
+    model.shaft, model.speed, model.angle = One(), Df(), SignalIntegrator(initial=start)
     model.shaft >> model.speed >> model.angle
     model.rise, model.height = MTF(lambda a: LENGTH * sp.sin(a)), One()
     model.angle >> model.rise
@@ -87,7 +87,7 @@ def test_a_modulus_that_stays_away_from_zero_is_not_mentioned():
 def test_a_gyrator_too():
     # A coil whose field turns, driven by a voltage: the current is voltage / ratio.
     model = Model("coil")
-    model.shaft, model.speed, model.angle = One(), Df(), Integrator()
+    model.shaft, model.speed, model.angle = One(), Df(), SignalIntegrator()
     model.shaft >> model.speed >> model.angle
     model.shaft >> [I(inertia=1.0, initial=2.0), R(damping=0.01)]
     model.coil, model.F, model.v = MGY(sp.cos), Se("F"), One()

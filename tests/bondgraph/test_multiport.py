@@ -22,7 +22,6 @@ from bondloop.bondgraph import (
     Function,
     I,
     Input,
-    Integrator,
     Model,
     MSe,
     Multiport,
@@ -31,6 +30,7 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
+    SignalIntegrator,
     Zero,
 )
 from bondloop.control import VirtualJunction
@@ -281,7 +281,7 @@ def rolling(own):
         model.speed, model.lag, model.tread = (
             Df(),
             Function(lambda v, z: v - sp.Abs(v) * z / 0.3),
-            Integrator(0.01),
+            SignalIntegrator(0.01),
         )
         model.force = MSe(lambda z: -4000.0 * z)
         model.v >> model.speed >> model.lag >> model.tread >> model.force >> model.v

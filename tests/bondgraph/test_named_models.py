@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from bondloop.bondgraph import MTF, C, Df, I, Integrator, Model, One, R, Se, Zero
+from bondloop.bondgraph import MTF, C, Df, I, Model, One, R, Se, SignalIntegrator, Zero
 
 GRAVITY = 9.81
 
@@ -40,7 +40,7 @@ def pendulum_on_a_cart(start=0.0):
     # The rod's inertia comes before the bob's: its speed is a state, and no modulus is divided by.
     model.cart, model.rod = I(mass=CART), I(inertia=ROD)
     model.sideways, model.upwards = I(mass=BOB), I(mass=BOB)
-    model.weight, model.angle = Se(effort=-BOB * GRAVITY), Integrator(initial=start)
+    model.weight, model.angle = Se(effort=-BOB * GRAVITY), SignalIntegrator(initial=start)
     model.across, model.along = MTF(lambda q: ARM * sp.cos(q)), MTF(lambda q: ARM * sp.sin(q))
     model.F >> model.v >> [model.cart, R(damping=DRAG), model.slide]
     model.slide >> model.x >> model.sideways  # the bob moves with the cart and with the arm
@@ -120,7 +120,7 @@ def test_a_column_buckles_at_its_critical_load(load):
     # A rigid column of 3 m on a spring of 9 kNm: m l^2 q'' + k q = W l sin q; critical at W = k / l = 3 kN.
     height, spring, mass = 3.0, 9000.0, 100.0
     model = Model("column")
-    model.w, model.x, model.y, model.angle = One(), One(), One(), Integrator()
+    model.w, model.x, model.y, model.angle = One(), One(), One(), SignalIntegrator()
     model.across, model.down = MTF(lambda q: height * sp.cos(q)), MTF(lambda q: height * sp.sin(q))
     model.w >> C(stiffness=spring)
     model.w >> model.across >> model.x >> I(mass=mass)

@@ -167,11 +167,11 @@ def test_the_adaptive_one_learns_a_plant_that_it_does_not_know(seed):
 
 
 def test_at_rest_nothing_is_learnt_from_noise():
-    from bondloop.rigs import Noise, Sensor
+    from bondloop.rigs import Sensor, WhiteNoise
 
     G = drawn(8)
     numerical, physical = structure()
-    sensors = {"displacement": Sensor((Noise(1e-5),), unit="m")}
+    sensors = {"displacement": Sensor((WhiteNoise(1e-5),), unit="m")}
     test = HybridTest(
         numerical,
         rig=Emulated(physical, G.actuator(), sensors=sensors),

@@ -14,7 +14,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.rigs import Emulated, Noise, Sensor
+from bondloop.rigs import Emulated, Sensor, WhiteNoise
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
@@ -197,7 +197,7 @@ def drift(**protection):
         rig=Emulated(
             physical,
             MassSpringDamper(1.0, 1.0, 1.0),
-            sensors={"displacement": Sensor((Noise(1e-3),)), "velocity": Sensor((Noise(1e-3),))},
+            sensors={"displacement": Sensor((WhiteNoise(1e-3),)), "velocity": Sensor((WhiteNoise(1e-3),))},
         ),
         controller=MCS(10, 1, 1.0, **protection),
         excitation={"r": 0.0},

@@ -9,7 +9,7 @@ from bondloop.control.virtual_junction import load_observer
 from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.rigs import LVDT, Emulated, Noise, Sensor, coulomb
+from bondloop.rigs import LVDT, Emulated, Sensor, WhiteNoise, coulomb
 from bondloop.transfer import MassSpringDamper, transfer_system
 
 MODELS = [MassSpringDamper(two.MASS, c, k, drive="position") for c, k in two.TABLE_I]
@@ -47,7 +47,7 @@ def test_the_observer_has_its_poles_at_the_bandwidth_and_no_lag_behind_a_steady_
 @pytest.mark.parametrize("case", ["5/5", "3/5"])
 def test_without_load_cells_it_follows_as_well_as_with_them(case):
     """Load cells that read nothing but noise of 50 N change nothing: they are not used."""
-    useless = {"force": Sensor((Noise(rms=50.0),))}
+    useless = {"force": Sensor((WhiteNoise(rms=50.0),))}
     run = a_test(ObservedVirtualJunction(MODELS), case, sensors=useless).run(10)
     cells = a_test(VirtualJunction(MODELS), case).run(10)
     assert run.completed

@@ -6,7 +6,7 @@ from bondloop.engine.ir.tick import Tunable
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.rigs import Emulated
-from bondloop.safety import Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import Interlock, Limits, PowerTrip, RampedSwitch
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
@@ -20,7 +20,7 @@ def test():
     m.wall >> m.m1.left
     m.m1.right >> m.m2.left
     numerical, physical = m.cut("m1.right >> m2.left")
-    switch = Switch(1.0, ramp="500 ms", initial=0.0)
+    switch = RampedSwitch(1.0, ramp="500 ms", initial=0.0)
     return HybridTest(
         numerical,
         rig=Emulated(physical, MassSpringDamper(1.0, 600.0, 9e4, drive="position")),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.bondgraph import MGY, C, Df, I, Integrator, Model, One, R, Se, Stop
+from bondloop.bondgraph import MGY, C, Df, I, Model, One, R, Se, SignalIntegrator, Stop
 from bondloop.engine import System
 from bondloop.engine.ir import Const, Var
 from bondloop.engine.ir.expr import Expr
@@ -157,7 +157,7 @@ def test_an_unknown_field_is_refused():
 def coil():
     """A coil whose field turns: the current is the voltage by a ratio that passes zero."""
     model = Model("coil")
-    model.shaft, model.speed, model.angle = One(), Df(), Integrator()
+    model.shaft, model.speed, model.angle = One(), Df(), SignalIntegrator()
     model.shaft >> model.speed >> model.angle
     model.shaft >> [I(inertia=1.0, initial=2.0), R(damping=0.01)]
     model.coil, model.F, model.v = MGY(sp.cos), Se("F"), One()

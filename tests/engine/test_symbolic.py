@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from bondloop.bondgraph import MTF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf, Zero
+from bondloop.bondgraph import MTF, C, CField, Df, I, Model, One, R, Se, Sf, SignalIntegrator, Zero
 from bondloop.engine.analysis.symbolic import latex_names
 from bondloop.errors import SolveError
 
@@ -210,7 +210,7 @@ def test_a_transfer_function_through_a_large_loop():
 def pendulum():
     """A bob that moves along x only, on a lever that turns: its momentum depends on the lever's."""
     model = Model("pendulum")
-    model.w, model.x, model.rate, model.angle = One(), One(), Df(), Integrator(initial=1.0)
+    model.w, model.x, model.rate, model.angle = One(), One(), Df(), SignalIntegrator(initial=1.0)
     model.lever = MTF(lambda a: 0.7 * sp.cos(a))
     model.w >> model.rate >> model.angle >> model.lever
     model.w >> [I(inertia=0.2), model.lever]

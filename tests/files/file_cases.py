@@ -63,7 +63,7 @@ dashpot = {part = "coulomb", force = "3 N", width = 0.01}
 rig = "Emulated"
 actuators = {transfer = "MassSpringDamper", m = "2 kg", c = 300, k = "20 kN/m", drive = "position"}
 latency = "2 ms"
-sensors.force = {imperfection = "Sensor", imperfections = [{imperfection = "Noise", rms = "0.1 N"}]}
+sensors.force = {imperfection = "Sensor", imperfections = [{imperfection = "WhiteNoise", rms = "0.1 N"}]}
 
 [controller]
 controller = "PolynomialPrediction"

@@ -73,7 +73,7 @@ def test_a_sensor_that_is_none_is_told_by_its_line():
     assert fault(("sensors.force", "sensors.forces")).startswith(
         "damper.toml: line 15, rig.sensors: expected sensors of 'force', 'displacement' and 'velocity'; found"
     )
-    assert fault((SENSOR, '{imperfection = "Noise", rms = "1 N"}')).startswith(
+    assert fault((SENSOR, '{imperfection = "WhiteNoise", rms = "1 N"}')).startswith(
         "damper.toml: line 15, rig.sensors: force: put imperfections into a sensor"
     )
     assert fault((SENSOR, '{range = "100 N"}')).startswith(

@@ -147,7 +147,7 @@ def test_a_frame_by_nodes_and_elements_with_a_file_of_forces(tmp_path):
         rig=bl.rigs.Emulated(
             physical,
             bl.transfer.MassSpringDamper(2.0, 300, 20e3, drive="position"),
-            sensors={"force": bl.rigs.Sensor((bl.rigs.Noise(0.1),))},
+            sensors={"force": bl.rigs.Sensor((bl.rigs.WhiteNoise(0.1),))},
             latency=0.002,
         ),
         controller=bl.control.PolynomialPrediction(0.017, span=0.03),

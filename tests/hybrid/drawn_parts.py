@@ -119,7 +119,7 @@ def build(r: dict[str, Any]) -> HybridTest:
     switches = None
     if r["switches"]:
         steps = [signals.Step(1.0, at=share * r["seconds"]) for share in (0.1, 0.3)]
-        switches = Switches(*(safety.Switch(s, ramp=0.1 * r["seconds"]) for s in steps))
+        switches = Switches(*(safety.RampedSwitch(s, ramp=0.1 * r["seconds"]) for s in steps))
     return HybridTest(
         numerical, rig=rig, controller=_controller(r, n, count), excitation=excitation, rate=r["rate"],
         integrator=INTEGRATORS[r["integrator"]](), limits=limits, switches=switches, interlock=lock,
@@ -254,7 +254,7 @@ def _sensors(r: dict[str, Any], n: _Numbers) -> dict[str, Any]:
     for kind in r["sensors"]:
         parts += {
             "ideal": lambda: (),
-            "noise": lambda: (rigs.Noise(0.01 * size * n.force),),
+            "noise": lambda: (rigs.WhiteNoise(0.01 * size * n.force),),
             "fine": lambda: (rigs.Quantisation(16, full),),
             "coarse": lambda: (rigs.Quantisation(8, full),),
             "load cell": lambda: rigs.LoadCell(full).imperfections,

@@ -19,7 +19,7 @@ from bondloop.errors import BondloopError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural.simulate import SCHEMES
-from bondloop.rigs import GainError, LowPass, Noise, PureDelay, Quantisation, Saturation
+from bondloop.rigs import GainError, LowPass, PureDelay, Quantisation, Saturation, WhiteNoise
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, ShearBuilding
 
@@ -202,7 +202,7 @@ def _specimen(r: dict[str, Any], k: float, omega: float) -> rigs.Specimen:
 def _rig(r: dict[str, Any], specimen: rigs.Specimen, force: float) -> Any:
     step = r["angle"] / (2 * math.pi * r["frequency"])
     part = {
-        "none": lambda: (), "noise": lambda: (Noise(0.01 * force),),
+        "none": lambda: (), "noise": lambda: (WhiteNoise(0.01 * force),),
         "quantised": lambda: (Quantisation(16, range=20 * force),),
         "coarse": lambda: (Quantisation(6, range=20 * force),),
         "low-pass": lambda: (LowPass(5 * r["frequency"] * r["sensor size"]),),
@@ -228,7 +228,7 @@ def _signal(r: dict[str, Any], force: float) -> Any:
         "sine": lambda: signals.Sine(0.2 * force, f),
         "table": lambda: _table(r, force, f),
         "step": lambda: signals.Step(0.5 * force, at=0.5 / f),
-        "noise": lambda: signals.Noise(0.3 * force, 0.1 * f, f, r["seconds"], r["seed"]),
+        "noise": lambda: signals.WhiteNoise(0.3 * force, 0.1 * f, f, r["seconds"], r["seed"]),
         "none": lambda: None,
     }[r["excitation"]]()
 

@@ -11,8 +11,8 @@ from bondloop.bondgraph.model import model_from_parts
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.papers import bayer_substep, dasilva_beam, gawthrop_two_actuators
-from bondloop.rigs import Backlash, LoadCell, Noise
-from bondloop.safety import Switch
+from bondloop.rigs import Backlash, LoadCell, WhiteNoise
+from bondloop.safety import RampedSwitch
 
 TEST = gawthrop_two_actuators.test()
 STEPPED = bayer_substep.test(reference=False)
@@ -43,7 +43,7 @@ def test_parts_of_a_hybrid_test(changes, words):
         TEST.replaced(**changes)
 
 
-@pytest.mark.parametrize("sensor", [Noise("1 N"), [Noise("1 N")], Noise, LoadCell, 3, None])
+@pytest.mark.parametrize("sensor", [WhiteNoise("1 N"), [WhiteNoise("1 N")], WhiteNoise, LoadCell, 3, None])
 def test_sensors(sensor):
     with pytest.raises(InputError, match=r"\(sensors\): force: (put imperfections into|expected) a sensor"):
         replace(TEST.rig, sensors={"force": sensor})
@@ -158,7 +158,7 @@ def test_a_simulation_without_excitation_says_so():
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"simulated": Switch()}, "simulated"),
+        ({"simulated": RampedSwitch()}, "simulated"),
         ({"displacement": 1}, "displacement"),
         ({"force": "on"}, "force"),
     ],

@@ -17,7 +17,6 @@ from bondloop.bondgraph import (
     Function,
     I,
     Input,
-    Integrator,
     Model,
     MSe,
     One,
@@ -25,6 +24,7 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
+    SignalIntegrator,
     Zero,
 )
 from bondloop.check.checking import check
@@ -297,8 +297,8 @@ class Plant(Model):
     def __init__(self):
         super().__init__("plant")
         self.v, self.out, self.command = One(), Port(), Input("u")
-        self.speed, self.x, self.push = Df(), Integrator(), MSe()
-        self.q, self.rate, self.f = Integrator(), Integrator(), Integrator()
+        self.speed, self.x, self.push = Df(), SignalIntegrator(), MSe()
+        self.q, self.rate, self.f = SignalIntegrator(), SignalIntegrator(), SignalIntegrator()
         self.servo = Function(lambda u, x, q, dq: 2.1283e13 * (1.0261 * u - x) - 425 * dq - 9.9976e4 * q)
         self.oil = Function(lambda q, f, v: q - 3.3 * f - 4.2297e6 * v)
         self.v >> self.speed >> self.x

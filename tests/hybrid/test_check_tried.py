@@ -26,7 +26,7 @@ from bondloop.hybrid import HybridTest
 from bondloop.hybrid.coupling import Switches
 from bondloop.rehearsal.run_findings import reference_errors
 from bondloop.rigs import Jump
-from bondloop.safety import Interlock, Limits, Switch
+from bondloop.safety import Interlock, Limits, RampedSwitch
 from bondloop.signals import Constant, Pulse, Ramp, Sine, Step
 from bondloop.transfer import MassSpringDamper, ServoHydraulic
 
@@ -274,7 +274,7 @@ def test_what_cannot_be_linearised_is_judged_by_its_motion(monkeypatch, stiffnes
 
 def test_the_default_length_waits_for_switches_faults_and_slow_cycles():
     """A loop that `Direct` makes unstable, coupled after a minute; and limits that a slow sine reaches."""
-    late = Switches(force=Switch(Step(1.0, at=60.0), ramp="500 ms"))
+    late = Switches(force=RampedSwitch(Step(1.0, at=60.0), ramp="500 ms"))
     coupled_late = small({"k": C(stiffness=4e3)}, damping=12.0, switches=late)
     assert coupled_late.length == pytest.approx(70.5)
     assert not check(coupled_late, suggest=False).passed
@@ -352,7 +352,7 @@ def test_what_comes_to_rest_here_but_not_a_little_elsewhere():
 
 def test_gains_that_learn_wait_for_the_switch():
     """While it ramps in the rig moves, and by less than it should: it is not the gains that do nothing."""
-    slow = Switches(displacement=Switch(Step(1.0, at=0.1), ramp=4.0))
+    slow = Switches(displacement=RampedSwitch(Step(1.0, at=0.1), ramp=4.0))
     law = MCS(10.0, 0.1, error_filter="reference", initial_gains=[0.0, 0.0, 1.0])
     answer = check(small({"r": R(damping=5.0)}, law, switches=slow), 2.0, suggest=False)
     assert not answer.passed

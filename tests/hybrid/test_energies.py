@@ -20,7 +20,7 @@ from bondloop.integrate import RK4, NewmarkAverage
 from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
 from bondloop.rehearsal import Run
 from bondloop.rigs import RampHold, Specimen
-from bondloop.safety import Switch
+from bondloop.safety import RampedSwitch
 from bondloop.signals import HalfSine, Sine, Step
 from bondloop.structures import (
     Frame2D,
@@ -194,7 +194,7 @@ def test_extrapolated_forces_put_in_less_and_switched_ones_count_as_felt():
         hybrid(["energy.*"], coupling="sampled", extrapolation=e).run(1.0) for e in (None, Extrapolation())
     )
     assert np.abs(carried["energy.error"]).max() < 0.01 * np.abs(held["energy.error"]).max()
-    closed = Switch(Step(1.0, at=0.3), ramp=0.1)
+    closed = RampedSwitch(Step(1.0, at=0.3), ramp=0.1)
     run = hybrid(["energy.*"], coupling="sampled", switches=Switches(force=closed)).run(1.0)
     assert np.abs(run["energy.error"]).max() < 2 * np.abs(held["energy.error"]).max()
     assert np.all(run["energy.specimen"][run.time < 0.3] == 0)  # nothing was fed back

@@ -11,7 +11,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Extrapolation, HybridTest
 from bondloop.integrate import Exact, ForwardEuler
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.rigs import Emulated, Noise, PureDelay, Sensor
+from bondloop.rigs import Emulated, PureDelay, Sensor, WhiteNoise
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper, first_order
 
@@ -29,7 +29,7 @@ def hybrid(rate, extrapolation=None, controller=None, late=0, noise=0.0, **rest)
     whole.spring >> [C(stiffness=SPRING), R(damping=0.1)]
     whole.v >> whole.spring
     numerical, physical = whole.cut("v >> spring")
-    parts = [*([Noise(noise)] if noise else []), *([PureDelay(late / rate)] if late else [])]
+    parts = [*([WhiteNoise(noise)] if noise else []), *([PureDelay(late / rate)] if late else [])]
     sensors = {"force": Sensor(tuple(parts), unit="N")} if parts else {}
     return HybridTest(
         numerical,

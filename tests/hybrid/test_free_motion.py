@@ -18,7 +18,7 @@ from bondloop.control import Direct
 from bondloop.engine.codegen import tolerances
 from bondloop.hybrid import HybridTest
 from bondloop.rehearsal.rehearsal import OFTEN, Rehearsal
-from bondloop.rigs import Noise
+from bondloop.rigs import WhiteNoise
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
@@ -45,7 +45,7 @@ def ticks_of(after):
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_one_knock_after_the_other_is_as_one_alone(noise):
-    sensors = {"force": rigs.Sensor(Noise(noise), unit="N")} if noise else None
+    sensors = {"force": rigs.Sensor(WhiteNoise(noise), unit="N")} if noise else None
     together, alone = after_run(sensors), after_run(sensors)
     first, second = together.free_motion(1e-3), together.free_motion(-2e-3)
     assert alone.free_motion(-2e-3).levels.tolist() == second.levels.tolist()
@@ -55,7 +55,7 @@ def test_one_knock_after_the_other_is_as_one_alone(noise):
 
 
 def test_the_run_without_a_knock_is_run_once():
-    after = after_run({"force": rigs.Sensor(Noise(0.02), unit="N")})
+    after = after_run({"force": rigs.Sensor(WhiteNoise(0.02), unit="N")})
     counted = ticks_of(after)
     lengths = []
     for aim in (1e-3, -1e-3, 1.1e-3):  # the same one would be known altogether
@@ -67,7 +67,7 @@ def test_the_run_without_a_knock_is_run_once():
 
 
 def test_ticks_that_were_just_run_are_not_run_again():
-    after = after_run({"force": rigs.Sensor(Noise(0.02), unit="N")})
+    after = after_run({"force": rigs.Sensor(WhiteNoise(0.02), unit="N")})
     runner, counted = after.rehearsal.runner, ticks_of(after)
 
     def on(change=0.0):
@@ -142,6 +142,6 @@ def test_what_is_gone_is_not_followed_on_where_nothing_can_bring_it_back():
 
 def test_what_is_still_in_a_delay_line_is_not_gone():
     # Beside the run without the knock nothing is seen of it until the rig has felt it.
-    sensors = {"force": rigs.Sensor(Noise(1e-6), unit="N")}
+    sensors = {"force": rigs.Sensor(WhiteNoise(1e-6), unit="N")}
     late = after_run(sensors, latency=4.0).free_motion(1e-3)
     assert late.seconds > 4.0

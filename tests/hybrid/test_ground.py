@@ -260,7 +260,7 @@ def test_a_simulated_specimen_goes_with_the_ground_too(coordinates):
     """With the force switch open all forces are the simulated specimen's: the motion is that of the whole."""
     whole = building()
     _, physical = whole.cut(f"{ROOF} >> mass.base")
-    switches = bl.hybrid.Switches(force=bl.safety.Switch(0.0), simulated=physical)
+    switches = bl.hybrid.Switches(force=bl.safety.RampedSwitch(0.0), simulated=physical)
     ideal = roof(hybrid(whole), 1.0)
     settings = {"switches": switches, "coupling": "sampled", "integrator": None, "rate": 1000}
     ours = roof(hybrid(whole, coordinates=coordinates, **settings), 1.0)[::10]

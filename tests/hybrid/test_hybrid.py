@@ -14,10 +14,9 @@ from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass, wagg_two_mass_rig
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.rehearsal import Run, rerun
-from bondloop.rigs import Emulated, Noise, Sensor
+from bondloop.rigs import Emulated, Sensor, WhiteNoise
 from bondloop.safety import Limits
-from bondloop.signals import Noise as BandLimited
-from bondloop.signals import Sine
+from bondloop.signals import Noise, Sine
 from bondloop.transfer import MassSpringDamper
 
 PAPERS = (gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass, wagg_two_mass_rig)
@@ -329,10 +328,10 @@ def test_a_description_is_json(paper):
 
 @pytest.mark.parametrize("backend", ["c", "numpy"])
 def test_a_saved_run_is_repeated_bit_for_bit(tmp_path, backend):
-    noise = BandLimited(0.05, 0.5, 20.0, 10.0, seed=7)
+    noise = Noise(0.05, 0.5, 20.0, 10.0, seed=7)
     test = a_test(
         excitation={"r": noise},
-        sensors={"force": Sensor((Noise(0.01),)), "displacement": Sensor((Noise(1e-5),))},
+        sensors={"force": Sensor((WhiteNoise(0.01),)), "displacement": Sensor((WhiteNoise(1e-5),))},
         seed=11,
         latency=0.001,
         limits=Limits(displacement=1.0),

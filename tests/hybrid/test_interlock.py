@@ -11,8 +11,8 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Switches, Tunable
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.realtime.machine_limits import switch_facts
-from bondloop.rigs import Emulated, Frozen, Infinite, Jump, Noise, NotANumber, Sensor
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
+from bondloop.rigs import Emulated, Frozen, Infinite, Jump, NotANumber, Sensor, WhiteNoise
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, RampedSwitch
 from bondloop.safety import causes as channel_names
 from bondloop.safety.switch import start_words
 from bondloop.signals import Sine, Step, Table
@@ -40,7 +40,7 @@ def test_a_tick_has_the_channels_and_parameters_that_others_look_for():
     limits = replace(LIMITS, command_rate=1.0, tracking_error=0.05, warning=0.9)
     test = a_test(
         interlock=Interlock(limits, power=PowerTrip(5.0), release=0.02, retreat=0.2),
-        switches=Switches(Switch(1.0), Switch(1.0)),
+        switches=Switches(RampedSwitch(1.0), RampedSwitch(1.0)),
         tunable={name: Tunable(least=1e-9, rate=100.0) for name in channel_names.LIMITS},
     )
     recorded = {c.name for c in test.tick.channels}
@@ -76,7 +76,7 @@ FAULTS = {
         *({"interlock": Interlock(power=PowerTrip(0.5, cutoff=5.0))}, 60),
     ),
     "frozen": (
-        *(Cause.STALE, {"force": sensor(Noise(1e-3), Frozen(AT))}),
+        *(Cause.STALE, {"force": sensor(WhiteNoise(1e-3), Frozen(AT))}),
         *({"interlock": Interlock(stale=20)}, 20),
     ),
 }
@@ -120,9 +120,10 @@ def test_switches_bring_the_halves_together_smoothly():
     whole = a_test(interlock=None)
     physical = whole.rig.physical
     switches = Switches(
-        displacement=Switch(Step(1.0, at=0.5), ramp=0.3), force=Switch(Step(1.0, at=1.5), ramp=0.3),
+        displacement=RampedSwitch(Step(1.0, at=0.5), ramp=0.3),
+        force=RampedSwitch(Step(1.0, at=1.5), ramp=0.3),
         simulated=physical,
-    )  # fmt: skip
+    )
     run = a_test(switches=switches).run(3.0)
     assert run.completed
     assert run.trip is None
@@ -134,7 +135,7 @@ def test_switches_bring_the_halves_together_smoothly():
         assert gamma[t > begin + 0.31].min() == 1
         assert np.abs(np.diff(gamma)).max() <= 1 / (0.3 * RATE) + 1e-12
     # While the simulated specimen acts, the numerical half moves as the structure in one piece does.
-    complete = a_test(interlock=None, switches=Switches(force=Switch(0.0), simulated=physical)).run(3.0)
+    complete = a_test(interlock=None, switches=Switches(force=RampedSwitch(0.0), simulated=physical)).run(3.0)
     early = t < 1.5
     np.testing.assert_allclose(
         run["desired.displacement"][early], complete["desired.displacement"][early], atol=1e-12
@@ -146,7 +147,7 @@ def test_switches_bring_the_halves_together_smoothly():
 
 def test_a_start_does_to_the_switches_what_was_said_before_it():
     """One that closes by itself, and one that the operator has ramped out before."""
-    switch = Switch(1.0, ramp="200 ms", initial=0.0)
+    switch = RampedSwitch(1.0, ramp="200 ms", initial=0.0)
     test = a_test(switches=Switches(displacement=switch, force=switch), interlock=None)
     said = start_words(switch_facts(test), {"displacement": 1.0, "force": 0.0})
     assert [str(s) for s in said] == [
@@ -163,13 +164,13 @@ def test_a_start_does_to_the_switches_what_was_said_before_it():
 
 def test_an_uncoupled_specimen_pushes_as_nothing():
     """Without a simulated specimen an open force switch leaves the numerical half alone."""
-    alone = a_test(interlock=None, switches=Switches(force=Switch(0.0))).run(1.0)
+    alone = a_test(interlock=None, switches=Switches(force=RampedSwitch(0.0))).run(1.0)
     unfed = a_test(interlock=None, feedback=False).run(1.0)
     np.testing.assert_allclose(alone["desired.displacement"], unfed["desired.displacement"], atol=1e-15)
 
 
 def test_the_check_looks_at_the_closed_loop():
-    switches = Switches(force=Switch(Step(1.0, at=1.0)))
+    switches = Switches(force=RampedSwitch(Step(1.0, at=1.0)))
     checked, plain = a_test(switches=switches).check(), a_test(interlock=None).check()
     assert checked.step is not None
     assert plain.step is not None
@@ -183,7 +184,7 @@ def test_continuous_coupling_has_no_switches():
 
 
 def test_the_check_warns_of_sensors_that_are_still_at_rest():
-    noisy = {word: sensor(Noise(1e-6)) for word in ("force", "displacement", "velocity")}
+    noisy = {word: sensor(WhiteNoise(1e-6)) for word in ("force", "displacement", "velocity")}
     quiet = a_test(interlock=Interlock(stale=50), sensors={**noisy, "force": sensor()}).check()
     assert any("sensors of force have no noise" in note for note in quiet.notes)
     assert not any(
@@ -196,6 +197,8 @@ def test_a_switch_follows_a_schedule_from_a_table():
     t = np.arange(0, 2.5, 1 / RATE)
     closed = Step(1.0, at=0.5)
     table = Table(t, closed(t))
-    runs = [a_test(switches=Switches(Switch(s, ramp=0.3)), interlock=None).run(1.5) for s in (closed, table)]
+    runs = [
+        a_test(switches=Switches(RampedSwitch(s, ramp=0.3)), interlock=None).run(1.5) for s in (closed, table)
+    ]
     np.testing.assert_allclose(runs[0]["command"], runs[1]["command"], atol=1e-12)
     assert np.abs(runs[0]["command"]).max() > 1e-4

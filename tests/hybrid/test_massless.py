@@ -5,7 +5,22 @@ import math
 import pytest
 
 from bondloop import control
-from bondloop.bondgraph import MC, C, Function, I, Input, Integrator, Model, MSe, One, Port, R, Se, Sf, Zero
+from bondloop.bondgraph import (
+    MC,
+    C,
+    Function,
+    I,
+    Input,
+    Model,
+    MSe,
+    One,
+    Port,
+    R,
+    Se,
+    Sf,
+    SignalIntegrator,
+    Zero,
+)
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.rigs import Emulated
@@ -30,7 +45,7 @@ class Lagged(Model):
 
     def __init__(self):
         super().__init__("lagged")
-        self.v, self.out, self.command, self.x = One(), Port(), Input("x_d"), Integrator()
+        self.v, self.out, self.command, self.x = One(), Port(), Input("x_d"), SignalIntegrator()
         self.lag = Function(lambda u, x: 400 * (u - x))
         self.spring = MC(lambda q, x_d, stiffness: stiffness * (q - x_d), stiffness=2e5)
         [self.command, self.x] >> self.lag >> self.x >> self.spring
@@ -61,7 +76,13 @@ class LaggedForce(Model):
 
     def __init__(self):
         super().__init__("coil")
-        self.v, self.out, self.command, self.x, self.push = One(), Port(), Input("u"), Integrator(), MSe()
+        self.v, self.out, self.command, self.x, self.push = (
+            One(),
+            Port(),
+            Input("u"),
+            SignalIntegrator(),
+            MSe(),
+        )
         self.lag = Function(lambda u, x: 200 * (u - x))
         [self.command, self.x] >> self.lag >> self.x >> self.push >> self.v >> self.out
 

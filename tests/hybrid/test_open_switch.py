@@ -6,7 +6,7 @@ import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, bond
 from bondloop.errors import InputError
 from bondloop.hybrid import Switches
-from bondloop.safety import Interlock, Limits, Switch
+from bondloop.safety import Interlock, Limits, RampedSwitch
 
 LIMIT = 0.05
 
@@ -45,7 +45,7 @@ def test_what_only_the_specimen_holds_is_told():
     assert finding.level == "care"
     assert "no switches.simulated" in finding.text
     assert "the run ends at" in finding.text
-    alone = a_test(support=1e3, switches=Switches(force=Switch(0.0))).run(8.0)
+    alone = a_test(support=1e3, switches=Switches(force=RampedSwitch(0.0))).run(8.0)
     assert not alone.completed
 
 
@@ -70,5 +70,5 @@ def test_what_stays_within_its_limits_is_not(test):
 @pytest.mark.parametrize("name", ["displacement", "force"])
 @pytest.mark.parametrize("wrong", ["1 s", 1.0, None])
 def test_what_is_no_switch_is_refused(name, wrong):
-    with pytest.raises(InputError, match=rf"Switches\({name}\): expected bondloop.safety.Switch"):
+    with pytest.raises(InputError, match=rf"Switches\({name}\): expected bondloop.safety.RampedSwitch"):
         Switches(**{name: wrong})

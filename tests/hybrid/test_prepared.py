@@ -12,7 +12,7 @@ from bondloop.control import Direct
 from bondloop.errors import InputError
 from bondloop.integrate import RK4, Exact, ForwardEuler
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
-from bondloop.rigs import Noise, Sensor
+from bondloop.rigs import Sensor, WhiteNoise
 
 MASS = "rig.specimen.m3.I.mass"
 
@@ -111,7 +111,7 @@ def swinging_mass(integrator):
 
 def noisy_rig(integrator):
     test = gawthrop_three_mass.test()
-    rig = replace(test.rig, sensors={"force": Sensor([Noise("0.1 N")])})
+    rig = replace(test.rig, sensors={"force": Sensor([WhiteNoise("0.1 N")])})
     return test.replaced(integrator=integrator, rig=rig, coupling="sampled", controller=Direct())
 
 

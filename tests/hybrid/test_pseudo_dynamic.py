@@ -12,7 +12,7 @@ from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import CentralDifference, NewmarkExplicit
 from bondloop.rehearsal import Run
-from bondloop.rigs import Noise, RampHold, Sensor, ShakingTable, Specimen
+from bondloop.rigs import RampHold, Sensor, ShakingTable, Specimen, WhiteNoise
 from bondloop.safety import Limits
 from bondloop.signals import Earthquake, HalfSine, Sine, Step
 from bondloop.structures import Matrices
@@ -78,7 +78,9 @@ def test_compiled_equals_its_twin_with_noise_and_a_table_of_ground_motion():
     test = test_of(
         excitation={"ground": (quake, {"lower": -20.0, "upper": -10.0})},
         rig=ShakingTable(
-            Specimen.from_matrices(DAMPER, "base"), bandwidth=40.0, sensor=Sensor((Noise(0.01),), unit="N")
+            Specimen.from_matrices(DAMPER, "base"),
+            bandwidth=40.0,
+            sensor=Sensor((WhiteNoise(0.01),), unit="N"),
         ),
         scheme=SubStep(3, P=-1.0, I=1.0, D=1e-4),
     )

@@ -10,7 +10,7 @@ from bondloop.control import Direct, VirtualJunction
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.rigs import Bias, Emulated, GainError, Noise, Sensor
+from bondloop.rigs import Bias, Emulated, GainError, Sensor, WhiteNoise
 from bondloop.signals import Sine, Table
 from bondloop.transfer import MassSpringDamper
 
@@ -143,7 +143,7 @@ def test_sensors_act_in_the_loop():
 
 def test_noise_is_seeded_and_the_same_on_both_backends():
     def noisy(**options):
-        return a_test(sensors={"force": Sensor((Noise(0.05),))}).run(0.5, **options)["measured.force"]
+        return a_test(sensors={"force": Sensor((WhiteNoise(0.05),))}).run(0.5, **options)["measured.force"]
 
     first, second, python = noisy(), noisy(), noisy(backend="numpy")
     assert np.array_equal(first, second)
@@ -221,7 +221,7 @@ def test_a_command_that_drives_a_mass_directly_is_refused():
 def test_continuous_coupling_has_no_imperfections():
     for options in (
         {"latency": 1 / RATE},
-        {"sensors": {"force": Sensor((Noise(1.0),))}},
+        {"sensors": {"force": Sensor((WhiteNoise(1.0),))}},
         {"drive": (GainError(0.1),)},
     ):
         with pytest.raises(InputError, match="continuous coupling is ideal"):

@@ -25,7 +25,16 @@ from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import NewmarkExplicit
-from bondloop.rigs import Noise, RampHold, Saturation, Sensor, ShakingTable, Specimen, coulomb, cubic_spring
+from bondloop.rigs import (
+    RampHold,
+    Saturation,
+    Sensor,
+    ShakingTable,
+    Specimen,
+    WhiteNoise,
+    coulomb,
+    cubic_spring,
+)
 from bondloop.safety import Limits
 from bondloop.signals import Constant, HalfSine, Sine, Table
 from bondloop.structures import Matrices
@@ -161,7 +170,7 @@ def test_a_saturated_sensor_is_told():
 
 
 def test_noise_is_the_same_in_run_and_dry_run():
-    test = stepped(rig=table(sensor=Sensor((Noise(0.5),), unit="N"), seed=3), limits=Limits(force=50.0))
+    test = stepped(rig=table(sensor=Sensor((WhiteNoise(0.5),), unit="N"), seed=3), limits=Limits(force=50.0))
     assert test.check(1).dry_run.peaks["force"] == np.abs(test.run(1)["force"]).max()
 
 

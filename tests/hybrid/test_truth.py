@@ -18,7 +18,7 @@ from bondloop.control import Direct
 from bondloop.engine.ir.tick_json import dump_tick
 from bondloop.hybrid import HybridTest
 from bondloop.integrate import Exact
-from bondloop.rigs import Backlash, Bias, Emulated, Noise, Quantisation, Saturation, Sensor, cubic_spring
+from bondloop.rigs import Backlash, Bias, Emulated, Quantisation, Saturation, Sensor, WhiteNoise, cubic_spring
 from bondloop.safety import Limits
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
@@ -111,7 +111,7 @@ def test_on_the_border_nothing_is_decided():
 @pytest.mark.parametrize("share", [0.9, 1.1])
 @pytest.mark.parametrize("noise", [0.01, 1.0])
 def test_noise_hides_neither_decay_nor_growth(share, noise):
-    found = outcome(a_drawn(C(stiffness=share * border()), sensor=[Noise(noise)]))
+    found = outcome(a_drawn(C(stiffness=share * border()), sensor=[WhiteNoise(noise)]))
     assert found.ran in (WELL if share < 1 else BAD), found
 
 
@@ -127,7 +127,7 @@ def test_a_run_that_stops_is_one_that_left_its_limits():
 # ---------------------------------------------------------------------- what is not growth
 
 
-@pytest.mark.parametrize("sensor", [(), (Bias(0.5),), (Noise(0.1),)])
+@pytest.mark.parametrize("sensor", [(), (Bias(0.5),), (WhiteNoise(0.1),)])
 def test_a_free_structure_that_drifts_does_not_grow(sensor):
     # Nothing holds the mass, and the specimen gives no force: position and, with a bias, velocity go on.
     found = outcome(a_drawn(C(stiffness=0.0), k=0.0, c=0.0, sensor=sensor, limit=50.0))
@@ -165,7 +165,11 @@ def test_a_double_well_falls_into_one_of_them_and_stays():
 
 @pytest.mark.parametrize(
     ("sensor", "drive"),
-    [((Quantisation(8, 100.0),), ()), ((Noise(0.05), Quantisation(10, 100.0)), ()), ((), (Backlash(1e-4),))],
+    [
+        ((Quantisation(8, 100.0),), ()),
+        ((WhiteNoise(0.05), Quantisation(10, 100.0)), ()),
+        ((), (Backlash(1e-4),)),
+    ],
 )
 def test_what_rests_on_a_floor_has_run_well(sensor, drive):
     found = outcome(a_drawn(C(stiffness=0.6 * border()), sensor=sensor, drive=drive, kind="floor"))

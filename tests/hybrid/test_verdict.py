@@ -14,7 +14,7 @@ from bondloop.papers import gawthrop_two_actuators
 from bondloop.rehearsal.run import Run
 from bondloop.results import Record
 from bondloop.results.assess.judgement import Grade
-from bondloop.rigs import Bias, Emulated, LoadCell, Noise, Quantisation, Saturation, Sensor
+from bondloop.rigs import Bias, Emulated, LoadCell, Quantisation, Saturation, Sensor, WhiteNoise
 from bondloop.signals import Sine
 from bondloop.transfer import MassSpringDamper
 
@@ -144,7 +144,7 @@ def test_an_open_loop_trial_has_no_reference_and_feeds_no_energy(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("after", [(), (Bias(0.3),), (Noise(0.001),)], ids=["plain", "bias", "noise"])
+@pytest.mark.parametrize("after", [(), (Bias(0.3),), (WhiteNoise(0.001),)], ids=["plain", "bias", "noise"])
 def test_a_sensor_at_the_end_of_its_range(seed, after):
     t, x, y, _ = signals(seed)
     force = y / np.abs(y).max()

@@ -15,7 +15,7 @@ from bondloop.identify import (
     stepped_sine_plan,
 )
 from bondloop.papers.gawthrop_two_actuators import TABLE_I
-from bondloop.rigs import Emulated, Noise, Quantisation, Sensor, nothing_mounted
+from bondloop.rigs import Emulated, Quantisation, Sensor, WhiteNoise, nothing_mounted
 from bondloop.signals import Constant, Sine, Step, Sweep
 from bondloop.transfer import MassSpringDamper, first_order, second_order
 
@@ -107,7 +107,7 @@ def test_table_i_of_gawthrop_comes_back_from_steps_on_the_emulated_rig(c, k):
     Table I is to come back to 2 %.
     """
     actuator = MassSpringDamper(2.2, c, k, drive="position")
-    sensors = {"displacement": Sensor((Noise("20 um"), Quantisation(12, range="25 mm")), "m")}
+    sensors = {"displacement": Sensor((WhiteNoise("20 um"), Quantisation(12, range="25 mm")), "m")}
     rig = Emulated(nothing_mounted(), actuator, sensors=sensors, seed=3)
     steps = sum((Step(0.005 * (-1) ** i, at=0.25 * i + 0.05) for i in range(1, 8)), Step(0.005, at=0.05))
     data = Experiment(rig, rate=1000).run(steps, 2.5)

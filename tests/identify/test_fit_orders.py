@@ -6,7 +6,7 @@ import pytest
 from bondloop.identify.experiment import multisine
 from bondloop.identify.process.frequency_fit import response_derivatives
 from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
-from bondloop.identify.process.process_fit import Structure, structure
+from bondloop.identify.process.process_fit import ModelStructure, structure
 from bondloop.identify.process.ranking import rank_frequency, rank_time
 from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
 from bondloop.transfer.process import Process, first_order, second_order
@@ -42,7 +42,7 @@ def drawn(seed, samples=4000):
     u = noise if seed % 2 else sines
     y = G.simulate(u, T)
     level = 10 ** (-rng.uniform(30, 80) / 20) * y.std()
-    return G, Structure(n, m, delay > 0), u, y + level * rng.normal(size=samples) + 0.1, level
+    return G, ModelStructure(n, m, delay > 0), u, y + level * rng.normal(size=samples) + 0.1, level
 
 
 def least_deviation(G, s, u, level, f):

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from bondloop.errors import InputError
-from bondloop.identify.process.process_fit import Structure, structure
+from bondloop.identify.process.process_fit import ModelStructure, structure
 from bondloop.identify.process.time_fit import _Record, fit_time
 from bondloop.transfer.process import Process, first_order, second_order
 
@@ -169,9 +169,9 @@ def test_95_per_cent_intervals_hold_the_truth_as_often(colour, runs, least, most
 
 
 def test_names_and_phrases():
-    assert structure("G2D") == Structure(2, 0, True) == structure("2 + delay")
-    assert structure("3 poles, 2 zeros") == Structure(3, 2, False)
-    assert structure("1 pole and 0 zeros, with a delay") == Structure(1, 0, True)
+    assert structure("G2D") == ModelStructure(2, 0, True) == structure("2 + delay")
+    assert structure("3 poles, 2 zeros") == ModelStructure(3, 2, False)
+    assert structure("1 pole and 0 zeros, with a delay") == ModelStructure(1, 0, True)
     assert [structure(n).name for n in ("g1", "g1d", "3 poles,delay")] == ["G1", "G1D", "3 poles, delay"]
     with pytest.raises(InputError, match="cannot tell which model 'GX' means"):
         structure("GX")

@@ -14,12 +14,12 @@ from bondloop.rigs import (
     Chain,
     GainError,
     LowPass,
-    Noise,
     Nonlinearity,
     PureDelay,
     Quantisation,
     RateLimit,
     Saturation,
+    WhiteNoise,
 )
 from bondloop.signals import Chirp, HalfSine, Pulse, Ramp, Rise, Sine, Step, SumOfSines, Sweep
 
@@ -34,7 +34,8 @@ def test_a_long_chain(execute, backend, tmp_path, monkeypatch):
     parts = Chain(
         [
             Nonlinearity(0.01, 5), GainError(0.02), Bias(0.1), Backlash(0.2), RateLimit(40), LowPass(20),
-            Noise(0.1), PureDelay(0.025), Saturation(3, -2.5), Chain((Noise(0.05), PureDelay(0.03))),
+            WhiteNoise(0.1), PureDelay(0.025), Saturation(3, -2.5),
+            Chain((WhiteNoise(0.05), PureDelay(0.03))),
             Quantisation(14, 5),
         ]
     )  # fmt: skip

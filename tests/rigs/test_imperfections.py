@@ -20,12 +20,12 @@ from bondloop.rigs import (
     GainError,
     Imperfection,
     LowPass,
-    Noise,
     Nonlinearity,
     PureDelay,
     Quantisation,
     RateLimit,
     Saturation,
+    WhiteNoise,
 )
 
 WAVE = 3 * np.sin(0.07 * np.arange(400)) + np.cos(0.31 * np.arange(400))
@@ -33,7 +33,7 @@ WAVE = 3 * np.sin(0.07 * np.arange(400)) + np.cos(0.31 * np.arange(400))
 
 def test_noise_is_philox_normal_with_its_rms(execute):
     n = 20_000
-    x = execute(Noise("0.5 N"), np.zeros(n), seed=7, stream=3)
+    x = execute(WhiteNoise("0.5 N"), np.zeros(n), seed=7, stream=3)
     np.testing.assert_allclose(x, 0.5 * normal_array(7, 3, np.arange(n)), rtol=1e-12)
     # Standard errors: mean 0.5/√n, rms 0.5/√(2n), skewness √(6/n), kurtosis √(24/n); four of each.
     assert abs(x.mean()) < 4 * 0.5 / math.sqrt(n)
@@ -48,15 +48,15 @@ def test_noise_is_philox_normal_with_its_rms(execute):
 
 def test_streams_are_independent_and_repeatable(execute):
     n = 2000
-    a, again = execute(Noise(1), WAVE, seed=1), execute(Noise(1), WAVE, seed=1)
+    a, again = execute(WhiteNoise(1), WAVE, seed=1), execute(WhiteNoise(1), WAVE, seed=1)
     np.testing.assert_array_equal(a, again)
-    two = Chain((Noise(1), Noise(1)))
+    two = Chain((WhiteNoise(1), WhiteNoise(1)))
     assert two.streams == 2
-    x, y = execute(two, np.zeros(n)), execute(Noise(1), np.zeros(n))
+    x, y = execute(two, np.zeros(n)), execute(WhiteNoise(1), np.zeros(n))
     assert np.std(x) == pytest.approx(math.sqrt(2), rel=4 / math.sqrt(2 * n))  # doubled only if independent
     assert abs(np.corrcoef(x - y, y)[0, 1]) < 4 / math.sqrt(n)
     # A chain's second noise is not the noise of the neighbour's stream.
-    assert not np.any(np.isclose(x - y, execute(Noise(1), np.zeros(n), stream=1)))
+    assert not np.any(np.isclose(x - y, execute(WhiteNoise(1), np.zeros(n), stream=1)))
 
 
 def test_bias_gain_and_saturation(execute):
@@ -210,7 +210,7 @@ def test_nan_is_passed_on(execute, part):
 
 positive = st.floats(1e-6, 1e6)
 parts = st.one_of(
-    st.builds(Noise, positive),
+    st.builds(WhiteNoise, positive),
     st.builds(Bias, st.floats(-1e9, 1e9)),
     st.builds(GainError, st.floats(-1, 1)),
     st.builds(Nonlinearity, st.floats(-1, 1), positive),
@@ -234,8 +234,8 @@ def test_a_description_is_the_imperfection(part):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Noise(-1), r"Noise\(rms\): expected a number at least 0"),
-        (lambda: Noise("1 xyz"), "unknown unit"),
+        (lambda: WhiteNoise(-1), r"WhiteNoise\(rms\): expected a number at least 0"),
+        (lambda: WhiteNoise("1 xyz"), "unknown unit"),
         (lambda: Quantisation(1, 5), "whole number from 2 to 32"),
         (lambda: Quantisation(12.5, 5), "whole number"),
         (lambda: Quantisation(12, 0), "above 0"),
@@ -247,8 +247,8 @@ def test_a_description_is_the_imperfection(part):
         (lambda: RateLimit(0), "above 0"),
         (lambda: LowPass(0), "above 0"),
         (lambda: Chain((3,)), "expected imperfections"),
-        (lambda: Imperfection.from_description({"imperfection": "Nois"}), "did you mean 'Noise'"),
-        (lambda: Imperfection.from_description({"signal": "Noise"}), "the entry 'imperfection'"),
+        (lambda: Imperfection.from_description({"imperfection": "Nois"}), "did you mean 'WhiteNoise'"),
+        (lambda: Imperfection.from_description({"signal": "WhiteNoise"}), "the entry 'imperfection'"),
     ],
 )
 def test_bad_input(make, message):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.rigs import Bias, Noise, Quantisation
+from bondloop.rigs import Bias, Quantisation, WhiteNoise
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor
 
 
@@ -37,7 +37,7 @@ def test_options(execute):
     assert [type(p).__name__ for p in cell.imperfections] == [
         "Nonlinearity",
         "LowPass",
-        "Noise",
+        "WhiteNoise",
         "Quantisation",
     ]
     assert cell.streams == 1
@@ -46,7 +46,7 @@ def test_options(execute):
 
 
 def test_descriptions():
-    for sensor in (LVDT(), LoadCell(bandwidth=100), Sensor((Bias(1), Noise(2)), "N"), Sensor()):
+    for sensor in (LVDT(), LoadCell(bandwidth=100), Sensor((Bias(1), WhiteNoise(2)), "N"), Sensor()):
         assert Sensor.from_description(json.loads(json.dumps(sensor.describe()))) == sensor
     with pytest.raises(InputError, match="expected a description of Sensor"):
         Sensor.from_description(Bias(1).describe())

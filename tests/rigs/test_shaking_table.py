@@ -9,7 +9,7 @@ from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.expr import Const, Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError, ModelError
-from bondloop.rigs import Noise, RampHold, Sensor, ShakingTable, Specimen, cubic_spring
+from bondloop.rigs import RampHold, Sensor, ShakingTable, Specimen, WhiteNoise, cubic_spring
 from bondloop.structures import Matrices
 
 SPRING = [[100.0, -100.0], [-100.0, 100.0]]
@@ -182,7 +182,7 @@ def test_several_interfaces_have_a_table_each():
 
 
 def test_noise_of_the_force_sensor_is_new_in_every_sub_step():
-    rig = ShakingTable(one_mass(), sensor=Sensor((Noise(0.5),), unit="N"), seed=3)
+    rig = ShakingTable(one_mass(), sensor=Sensor((WhiteNoise(0.5),), unit="N"), seed=3)
     found = driven(rig, np.zeros(200), 0.01)["rig.force"]
     assert 0.4 < np.std(found) < 0.6
     assert len(np.unique(found)) == 200

@@ -18,7 +18,6 @@ from bondloop.rigs import (
     Jump,
     LoadCell,
     LowPass,
-    Noise,
     Nonlinearity,
     NotANumber,
     PureDelay,
@@ -26,11 +25,12 @@ from bondloop.rigs import (
     RateLimit,
     Saturation,
     Sensor,
+    WhiteNoise,
 )
 from bondloop.transfer import MassSpringDamper
 
 IMPERFECTIONS = {
-    "noise": lambda u: Noise(f"1 {u}"),
+    "noise": lambda u: WhiteNoise(f"1 {u}"),
     "bias": lambda u: Bias(f"1 {u}"),
     "high": lambda u: Saturation(f"5 {u}"),
     "low": lambda u: Saturation(5, low=f"-5 {u}"),
@@ -118,9 +118,12 @@ def test_a_load_cell_measures_no_torque():
         (lambda: Saturation("5 N", low="-1 mm"), r"Saturation\(low\): expected a quantity like one in N"),
         (lambda: RateLimit("5 N", initial="1 N"), r"RateLimit\(initial\): .* like one in N s"),
         (lambda: Backlash("5 mm", initial="1 N"), r"Backlash\(initial\)"),
-        (lambda: Sensor([Noise("1 N"), Bias("1 mm")]), r"Sensor\(imperfections\[1\]\): .*found one in mm"),
-        (lambda: Sensor([Noise("1 N")], unit="m"), r"Sensor\(imperfections\[0\]\)"),
-        (lambda: Chain((Noise("1 N"), Bias("1 mm"))), r"Chain\(parts\[1\]\)"),
+        (
+            lambda: Sensor([WhiteNoise("1 N"), Bias("1 mm")]),
+            r"Sensor\(imperfections\[1\]\): .*found one in mm",
+        ),
+        (lambda: Sensor([WhiteNoise("1 N")], unit="m"), r"Sensor\(imperfections\[0\]\)"),
+        (lambda: Chain((WhiteNoise("1 N"), Bias("1 mm"))), r"Chain\(parts\[1\]\)"),
         (lambda: Sensor(unit="newton"), r"Sensor\(unit\): unknown unit"),
         (lambda: LoadCell(linearity="0.5 kg"), "linearity: expected a number without a unit"),
         (lambda: GainError("0.5 kg"), r"GainError\(error\): expected a number without a unit"),

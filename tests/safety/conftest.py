@@ -10,7 +10,7 @@ from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Const, Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
-from bondloop.safety import Interlock, Switch, Watched
+from bondloop.safety import Interlock, RampedSwitch, Watched
 
 BACKENDS = ["numpy", *(["c"] if compiler() else [])]
 PERIOD = 0.001
@@ -27,8 +27,8 @@ class Bench:
 
     interlock: Interlock
     faults: dict = field(default_factory=dict)
-    displacement: Switch | None = None
-    force: Switch = field(default_factory=lambda: Switch(1.0, ramp=0.1))
+    displacement: RampedSwitch | None = None
+    force: RampedSwitch = field(default_factory=lambda: RampedSwitch(1.0, ramp=0.1))
     interfaces: int = 1
 
     def tick(self):

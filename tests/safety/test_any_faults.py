@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bondloop.engine.codegen.toolchain import compiler
 from bondloop.engine.ir.expr import Const, Op, Var, evaluate, select
 from bondloop.engine.passes.block import Applied
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, RampedSwitch
 
 INTERFACES = 2
 COLUMNS = 6 * INTERFACES
@@ -68,9 +68,9 @@ def runner(Bench, backend):
         safe_position=0.25,
     )
     faults = dict.fromkeys(WORDS, Spoilt())
-    return Bench(interlock, faults, Switch(1.0, ramp=0.003), Switch(1.0, ramp=0.005), INTERFACES).runner(
-        backend
-    )
+    return Bench(
+        interlock, faults, RampedSwitch(1.0, ramp=0.003), RampedSwitch(1.0, ramp=0.005), INTERFACES
+    ).runner(backend)
 
 
 def played(Bench, backend, pieces):

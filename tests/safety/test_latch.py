@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.rigs import Jump, NotANumber
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, safety_from
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, RampedSwitch, safety_from
 
 LIMITS = Limits(displacement=0.02, force=500)
 RESET = {"interlock.reset": 1.0}
@@ -101,7 +101,7 @@ def test_the_way_back_is_a_raised_cosine(session, safe):
     assert steps.max() >= 0.999 * abs(last - safe) * np.sin(np.pi / (2 * n))
 
 
-@pytest.mark.parametrize("switch", [None, Switch(1.0, ramp=0.3), Switch(0.5, ramp=0.2)])
+@pytest.mark.parametrize("switch", [None, RampedSwitch(1.0, ramp=0.3), RampedSwitch(0.5, ramp=0.2)])
 def test_the_command_never_jumps(session, switch):
     """Trip while the switch is up, reset, come back: steps are those of motion, cosine or ramp."""
     retreat, safe, peak = 0.4, -0.002, 0.001
@@ -161,7 +161,7 @@ def test_an_uncoupled_rig_need_not_follow(session):
     s = session(
         Interlock(Limits(tracking_error=1e-4), PowerTrip(1e-3)),
         {"displacement": Jump(0, 0), "velocity": Jump(0, 0)},
-        displacement=Switch(0.0),
+        displacement=RampedSwitch(0.0),
     )
     still = s.motion
 

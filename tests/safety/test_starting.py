@@ -13,7 +13,7 @@ from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
 from bondloop.hybrid import Switches
 from bondloop.realtime.machine_limits import switch_facts
-from bondloop.safety import Switch, start_words
+from bondloop.safety import RampedSwitch, start_words
 from bondloop.signals import Step
 
 T = 0.01
@@ -59,7 +59,7 @@ def expect(starting, gamma, step):
 
 @given(SHARES, SHARES, SHARES, RAMPS)
 def test_what_is_said_happens(schedule, initial, target, ramp):
-    switch = Switch(schedule, ramp=ramp, initial=initial)
+    switch = RampedSwitch(schedule, ramp=ramp, initial=initial)
     gamma = moved(switch, target)
     expect(said(switch, target), gamma, T / ramp)
 
@@ -67,7 +67,7 @@ def test_what_is_said_happens(schedule, initial, target, ramp):
 @given(SHARES, SHARES, RAMPS)
 def test_a_schedule_over_time_is_followed_unless_the_operator_holds_it(initial, target, ramp):
     """A step to 1 at once, as a signal: what it does is not said in numbers, that it couples is."""
-    switch = Switch(Step(1.0, at=0.0), ramp=ramp, initial=initial)
+    switch = RampedSwitch(Step(1.0, at=0.0), ramp=ramp, initial=initial)
     gamma, starting = moved(switch, target), said(switch, target)
     if target == 0:
         expect(starting, gamma, T / ramp)

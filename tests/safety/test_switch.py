@@ -8,7 +8,7 @@ from bondloop.engine.ir.expr import Const, Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.safety import Switch, safety_from
+from bondloop.safety import RampedSwitch, safety_from
 from bondloop.signals import Constant, Step
 
 T = 0.01
@@ -43,18 +43,20 @@ def table(tripped, wanted):
 
 
 def test_a_ramp_takes_its_seconds(backend):
-    gamma = ready(Switch(Step(1.0), ramp=0.4), backend).run(60, table(np.zeros(60), 1)).channels["gamma"]
+    gamma = (
+        ready(RampedSwitch(Step(1.0), ramp=0.4), backend).run(60, table(np.zeros(60), 1)).channels["gamma"]
+    )
     np.testing.assert_allclose(gamma, np.minimum(np.arange(1, 61) / 40, 1), rtol=0, atol=1e-14)
     assert (gamma[40:] == 1).all()
 
 
 def test_a_number_stands_there_from_the_beginning(backend):
-    gamma = ready(Switch(0.7), backend).run(20, table(np.zeros(20), 0.7)).channels["gamma"]
+    gamma = ready(RampedSwitch(0.7), backend).run(20, table(np.zeros(20), 0.7)).channels["gamma"]
     assert (gamma == 0.7).all()
 
 
 def test_the_operator_can_hold_it_back_but_not_push_it(backend):
-    runner = ready(Switch(0.5, ramp=0.1), backend)
+    runner = ready(RampedSwitch(0.5, ramp=0.1), backend)
     rows = table(np.zeros(20), 0.5)
     assert (runner.run(20, rows, {"s.target": 3.0}).channels["gamma"] == 0.5).all()
     down = runner.run(20, rows, {"s.target": 0.2}).channels["gamma"]
@@ -65,7 +67,9 @@ def test_the_operator_can_hold_it_back_but_not_push_it(backend):
 
 def test_a_trip_goes_to_zero_at_its_own_rate(backend):
     tripped = np.repeat([0, 7, 0], 20)
-    gamma = ready(Switch(1.0, ramp=0.2), backend, release=0.05).run(60, table(tripped, 1)).channels["gamma"]
+    gamma = (
+        ready(RampedSwitch(1.0, ramp=0.2), backend, release=0.05).run(60, table(tripped, 1)).channels["gamma"]
+    )
     k = np.arange(20)
     expected = np.concatenate([np.ones(20), np.maximum(1 - (k + 1) / 5, 0), np.minimum((k + 1) / 20, 1)])
     np.testing.assert_allclose(gamma, expected, rtol=0, atol=1e-14)
@@ -74,7 +78,9 @@ def test_a_trip_goes_to_zero_at_its_own_rate(backend):
 def test_targets_outside_are_kept_within(backend):
     wanted = np.repeat([5.0, -5.0], 20)
     gamma = (
-        ready(Switch(Constant(1.0), ramp=0.1), backend).run(40, table(np.zeros(40), wanted)).channels["gamma"]
+        ready(RampedSwitch(Constant(1.0), ramp=0.1), backend)
+        .run(40, table(np.zeros(40), wanted))
+        .channels["gamma"]
     )
     assert gamma[19] == 1
     assert gamma[-1] == 0
@@ -82,19 +88,19 @@ def test_targets_outside_are_kept_within(backend):
 
 
 def test_a_target_that_is_no_number_counts_as_zero(backend):
-    runner = ready(Switch(1.0, ramp=0.1), backend, target=lambda _: Const(float("nan")))
+    runner = ready(RampedSwitch(1.0, ramp=0.1), backend, target=lambda _: Const(float("nan")))
     assert runner.run(20, table(np.zeros(20), 0)).channels["gamma"][-1] == 0
 
 
 def test_the_schedule_as_an_expression(backend):
-    switch = Switch(Step(1.0, at=0.1), ramp=0.05)
+    switch = RampedSwitch(Step(1.0, at=0.1), ramp=0.05)
     gamma = ready(switch, backend, target=switch.target).run(40, table(np.zeros(40), 0)).channels["gamma"]
     assert (gamma[:10] == 0).all()
     np.testing.assert_allclose(gamma[10:], np.minimum(np.arange(1, 31) / 5, 1), atol=1e-14)
 
 
 def test_description():
-    for switch in (Switch(0.3, "20 ms"), Switch(Step(1.0, at=2), initial=0.5)):
+    for switch in (RampedSwitch(0.3, "20 ms"), RampedSwitch(Step(1.0, at=2), initial=0.5)):
         assert safety_from(switch.describe()) == switch
 
 
@@ -109,9 +115,9 @@ def test_description():
 )
 def test_what_is_refused(given, message):
     with pytest.raises(InputError, match=message):
-        Switch(**given)
+        RampedSwitch(**given)
 
 
 def test_a_release_must_take_time():
     with pytest.raises(InputError, match="longer than 0 s"):
-        Switch().apply(Const(1.0), Const(0.0), 0.0, Context("s", Var("k"), T))
+        RampedSwitch().apply(Const(1.0), Const(0.0), 0.0, Context("s", Var("k"), T))

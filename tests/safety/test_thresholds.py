@@ -10,7 +10,7 @@ from bondloop.engine.ir.expr import Const, Var, evaluate
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.engine.passes.block import Context
 from bondloop.errors import InputError
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, Watched
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, RampedSwitch, Watched
 from bondloop.signals import Step
 
 T = 0.001
@@ -63,7 +63,7 @@ def test_limits_are_judged_behind_the_displacement_switch(Bench, backend, share,
         goal = sign * limit * share if word == "command" else safe + sign * limit * share
         rows[7, column] = safe + (goal - safe) / switch
         interlock = Interlock(Limits(**{word: limit}), safe_position=safe)
-        found = causes(Bench, backend, interlock, rows, displacement=Switch(switch))
+        found = causes(Bench, backend, interlock, rows, displacement=RampedSwitch(switch))
         assert bool(found["interlock.cause"][7]) is trips, word
         assert not found["interlock.cause"][:7].any()
 
@@ -257,12 +257,12 @@ def test_the_stricter_of_two_limits():
 
 
 def test_a_switch_begins_where_its_schedule_is():
-    assert Switch(0.3).initial == 0.3
-    assert not Switch(0.3).scheduled
-    assert Switch(0.3).last_event == 0
-    assert Switch(0.3, initial=0.2).scheduled
-    moving = Switch(Step(0.5, at=2.0), ramp=0.25)
+    assert RampedSwitch(0.3).initial == 0.3
+    assert not RampedSwitch(0.3).scheduled
+    assert RampedSwitch(0.3).last_event == 0
+    assert RampedSwitch(0.3, initial=0.2).scheduled
+    moving = RampedSwitch(Step(0.5, at=2.0), ramp=0.25)
     assert (moving.initial, moving.scheduled, moving.last_event) == (0.0, True, 2.25)
-    assert isinstance(Switch(0.3).target(Var("t")), Const)
+    assert isinstance(RampedSwitch(0.3).target(Var("t")), Const)
     with pytest.raises(InputError, match="without a unit"):
-        Switch(Step("5 mm"))
+        RampedSwitch(Step("5 mm"))

@@ -13,7 +13,7 @@ import pytest
 from bondloop.engine.codegen.cuda import gpu_obstacle
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import Interrupted, Policy, sample
+from bondloop.studies import Interrupted, StudyPolicy, sample
 from bondloop.studies.cluster import _client, _Received
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -72,7 +72,7 @@ def test_a_worker_dies_and_every_result_comes_once(client, tmp_path):
         cluster=client,
         progress=kill_one,
         keep=path,
-        policy=Policy(chunk_seconds=0.05),  # many chunks
+        policy=StudyPolicy(chunk_seconds=0.05),  # many chunks
     )
     assert killed
     assert told == sorted(told)
@@ -92,7 +92,7 @@ def test_interrupted_on_a_cluster_and_gone_on_with_on_one_core(client, tmp_path)
         if done > 64:
             raise KeyboardInterrupt
 
-    options = {"seconds": 0.5, "backend": "lanes", "keep": path, "policy": Policy(chunk_seconds=0.02)}
+    options = {"seconds": 0.5, "backend": "lanes", "keep": path, "policy": StudyPolicy(chunk_seconds=0.02)}
     with pytest.raises(KeyboardInterrupt):
         sample(test, VARIED, 512, MEASURES, cluster=client, progress=stop, **options)
     found = sample(test, VARIED, 512, MEASURES, resume=True, jobs=1, **options)
@@ -108,7 +108,7 @@ def test_a_tick_on_a_worker_with_several_threads():
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        policy = Policy(chunk_seconds=0.02)
+        policy = StudyPolicy(chunk_seconds=0.02)
         found = sample(
             test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", cluster=client, policy=policy
         )
@@ -124,7 +124,7 @@ def test_a_fault_on_a_worker_is_the_fault(client):
 
 
 def test_bad_clusters_are_told():
-    policy = Policy(patience=0.5)
+    policy = StudyPolicy(patience=0.5)
     test = wagg_three_mass.test()
     for cluster, words in [
         (0, "from 1 up"), (2.5, "expected a number of workers"),

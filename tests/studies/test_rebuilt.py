@@ -16,7 +16,7 @@ from bondloop.engine.ir.tick import Product, revised
 from bondloop.engine.passes.tick_numbers import form_of, with_numbers
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
-from bondloop.studies import Policy, sample
+from bondloop.studies import StudyPolicy, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 from random_ticks import ticks
@@ -105,7 +105,7 @@ def test_too_many_numbers_are_ticks_of_their_own():
     beam = dasilva_beam.test()
     name, channel = "plain.A[8,8]", "plain.beam.n2.uy.flow"
     own = {v.name: x for v, x in beam.tick.parameters.items()}[name]
-    varied, policy = {name: f"uniform({2 * own}, {own})"}, Policy(form_numbers=3)
+    varied, policy = {name: f"uniform({2 * own}, {own})"}, StudyPolicy(form_numbers=3)
     found = sample(beam, varied, 2, (f"peak:{channel}",), seconds=0.05, policy=policy)
     assert "2 forms" in " ".join(found.notes)
     for i, row in enumerate(found.values):

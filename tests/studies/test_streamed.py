@@ -13,7 +13,7 @@ from bondloop.engine.codegen.batch import Batch, processor_lanes
 from bondloop.engine.ir.expr import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import Interrupted, Measure, Policy, sample
+from bondloop.studies import Interrupted, Measure, StudyPolicy, sample
 from bondloop.studies.campaign import Rows, Stream
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -119,7 +119,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
             BondloopError,
             match=rf"cannot be written: .*; {done} of 320 tests are kept in",
         ) as raised:
-            study(two_actuators, 320, keep=path, policy=Policy(flush_seconds=0.0))
+            study(two_actuators, 320, keep=path, policy=StudyPolicy(flush_seconds=0.0))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(parts) in str(raised.value)

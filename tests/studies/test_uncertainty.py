@@ -17,7 +17,7 @@ from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Channel, Tick
 from bondloop.errors import InputError
 from bondloop.identify import fit_bond_graph, fit_time
-from bondloop.identify.process.process_fit import Structure
+from bondloop.identify.process.process_fit import ModelStructure
 from bondloop.papers import wagg_three_mass
 from bondloop.studies import sample
 from bondloop.studies.distributions import Correlated, Distribution, unit_points
@@ -111,7 +111,7 @@ def test_what_is_no_correlation_is_told(matrix, words):
 )  # fmt: skip
 def test_coefficients_are_those_of_the_model_itself(poles, zeros, delay, pade, seed):
     """Each row, by the way that builds one model: coordinates, polynomials, actuator."""
-    kind = Structure(poles, min(zeros, poles - 1), delay)
+    kind = ModelStructure(poles, min(zeros, poles - 1), delay)
     random = np.random.default_rng(seed)
     theta = random.uniform(0.5, 2.0, (3, kind.size)) * 0.01
     told = [kind.reported(row)[0] for row in theta]
@@ -238,7 +238,7 @@ def test_the_parameters_of_a_bond_graph():
 @given(data=st.data(), poles=st.integers(1, 8), delay=st.booleans())
 def test_of_a_process_model_all_but_gain_and_zeros_is_positive(data, poles, delay):
     """What places the poles, and a delay, in whatever words it is told: drawn down to -1 it is refused."""
-    kind = Structure(poles, data.draw(st.integers(0, poles - 1)), delay)
+    kind = ModelStructure(poles, data.draw(st.integers(0, poles - 1)), delay)
     theta = np.ones(kind.size)
     values, _, _ = kind.reported(theta)
     values = {f"p{i}": x for i, x in enumerate(values.values())}

@@ -12,7 +12,7 @@ from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Delay, Product, Tunable
 from bondloop.integrate import RK4, Discretised, ForwardEuler
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
-from bondloop.rigs import Noise, Sensor
+from bondloop.rigs import Sensor, WhiteNoise
 from bondloop.studies import sample
 
 MASS, DAMPING = "mass.body.mass", "mass.loss.damping"
@@ -113,7 +113,7 @@ def in_contact():
 
 def with_noise():
     test = gawthrop_three_mass.test()
-    rig = replace(test.rig, sensors={"force": Sensor([Noise("0.1 N")])})
+    rig = replace(test.rig, sensors={"force": Sensor([WhiteNoise("0.1 N")])})
     return test.replaced(rig=rig, coupling="sampled", controller=Direct())
 
 

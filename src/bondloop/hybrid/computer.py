@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.coupling import Carried
     from bondloop.hybrid.test import HybridTest
     from bondloop.integrate import InputsAt
-    from bondloop.safety import Guarded, Switch
+    from bondloop.safety import Guarded, RampedSwitch
     from bondloop.signals import Signal, Signals
 
 
@@ -222,7 +222,7 @@ class Computer:
         inputs[next(u for u in self.test.design.system.input_vars if u.name == FORCE_SWITCH)] = gamma
         return steps
 
-    def _switch(self, switch: Switch, name: str) -> tuple[list[Step], Expr]:
+    def _switch(self, switch: RampedSwitch, name: str) -> tuple[list[Step], Expr]:
         """Return the statements that move a switch, and where it then stands."""
         interlock = self.test.interlock
         target = switch.target(self.signals.time)

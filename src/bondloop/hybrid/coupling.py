@@ -17,7 +17,7 @@ from bondloop.engine.passes import Applied, connect, prefixed
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.arguments import expect
 from bondloop.integrate import Exact, ForwardEuler
-from bondloop.safety import FORCE_SWITCH, Switch
+from bondloop.safety import FORCE_SWITCH, RampedSwitch
 from bondloop.signals import Signal
 from bondloop.substructure import orientation
 
@@ -219,29 +219,29 @@ class Switches(Described, family="switches", alone=True):
 
     Examples
     --------
-    >>> from bondloop.safety import Switch
-    >>> switches = Switches(force=Switch(1.0, ramp=0.5))
+    >>> from bondloop.safety import RampedSwitch
+    >>> switches = Switches(force=RampedSwitch(1.0, ramp=0.5))
     >>> switches.force.ramp, switches.simulated
     (0.5, None)
     """
 
-    displacement: Switch = field(default_factory=Switch)
-    force: Switch = field(default_factory=Switch)
+    displacement: RampedSwitch = field(default_factory=RampedSwitch)
+    force: RampedSwitch = field(default_factory=RampedSwitch)
     simulated: Model | None = None
 
     def __post_init__(self) -> None:
         for word in ("displacement", "force"):
-            expect(getattr(self, word), Switch, f"Switches({word})", "bondloop.safety.Switch()")
+            expect(getattr(self, word), RampedSwitch, f"Switches({word})", "bondloop.safety.RampedSwitch()")
         expect(self.simulated, (Model, type(None)), "Switches(simulated)", "a model of the physical half")
 
     def closed(self) -> Switches:
         """Return the same with both switches at 1 from the start: fully coupled."""
-        return replace(self, displacement=Switch(1.0), force=Switch(1.0))
+        return replace(self, displacement=RampedSwitch(1.0), force=RampedSwitch(1.0))
 
     def settled(self) -> Switches:
         """Return the same with each switch from the start where its schedule leads: at 1, or at a number."""
         displacement, force = (
-            Switch(1.0 if isinstance(s.schedule, Signal) else s.schedule) if s.scheduled else s
+            RampedSwitch(1.0 if isinstance(s.schedule, Signal) else s.schedule) if s.scheduled else s
             for s in (self.displacement, self.force)
         )
         return replace(self, displacement=displacement, force=force)

@@ -19,8 +19,8 @@ from bondloop.identify.models.specimen_problem import SpecimenRecord as Specimen
 from bondloop.identify.policy import IdentificationPolicy as IdentificationPolicy
 from bondloop.identify.process.frequency_fit import fit_frequency as fit_frequency
 from bondloop.identify.process.matrix_fit import fit_matrix as fit_matrix
+from bondloop.identify.process.process_fit import ModelStructure as ModelStructure
 from bondloop.identify.process.process_fit import ProcessFit as ProcessFit
-from bondloop.identify.process.process_fit import Structure as Structure
 from bondloop.identify.process.ranking import rank_frequency as rank_frequency
 from bondloop.identify.process.ranking import rank_time as rank_time
 from bondloop.identify.process.time_fit import fit_time as fit_time

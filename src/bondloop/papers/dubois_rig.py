@@ -255,12 +255,12 @@ def coupled(
 def closing(damper: str = "standard") -> Switches:
     """Return the switches: displacement first, force a second later, the simulated damper alongside (4.4)."""
     from bondloop.hybrid import Switches
-    from bondloop.safety import Switch
+    from bondloop.safety import RampedSwitch
     from bondloop.signals import Step
 
     return Switches(
-        displacement=Switch(Step(1.0, at=DISPLACEMENT_CLOSED), ramp=RAMP),
-        force=Switch(Step(1.0, at=FORCE_CLOSED), ramp=RAMP),
+        displacement=RampedSwitch(Step(1.0, at=DISPLACEMENT_CLOSED), ramp=RAMP),
+        force=RampedSwitch(Step(1.0, at=FORCE_CLOSED), ramp=RAMP),
         simulated=model(play=0.0, damper=damper).cut(CUT)[1],
     )
 

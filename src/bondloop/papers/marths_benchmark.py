@@ -456,7 +456,7 @@ def test(
     from bondloop.hybrid import HybridTest
     from bondloop.integrate import NewmarkAverage
     from bondloop.papers.silva_benchmark import ground
-    from bondloop.rigs import Emulated, Noise, Sensor
+    from bondloop.rigs import Emulated, Sensor, WhiteNoise
     from bondloop.safety import Limits
     from bondloop.substructure import Pins
 
@@ -466,7 +466,7 @@ def test(
         raise InputError(f"noise must be true or false; found {noise!r}")
     numerical, physical = model().cut(*CUT)
     motion = ground(record, scale)
-    sensor = Sensor((Noise(NOISE, common=True),) if noise else (), unit="m")
+    sensor = Sensor((WhiteNoise(NOISE, common=True),) if noise else (), unit="m")
     made = HybridTest(
         numerical,
         rig=Emulated(

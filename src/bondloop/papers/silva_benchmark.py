@@ -565,7 +565,7 @@ def test(
         Of the noise.
     """
     from bondloop.hybrid import Extrapolation, HybridTest
-    from bondloop.rigs import Emulated, Noise, PureDelay, Quantisation, Sensor
+    from bondloop.rigs import Emulated, PureDelay, Quantisation, Sensor, WhiteNoise
     from bondloop.safety import Limits
 
     if controller not in tuple(CONTROLLERS):
@@ -576,8 +576,8 @@ def test(
     numerical, physical = model(case, chosen.stiffness).cut("floors[0] >> specimen")
     late = PureDelay(1 / RATE)
     sensors = {
-        "displacement": Sensor((Noise(DISPLACEMENT_NOISE),) if noise else (), unit="m"),
-        "force": Sensor((Noise(FORCE_NOISE), late) if noise else (late,), unit="N"),
+        "displacement": Sensor((WhiteNoise(DISPLACEMENT_NOISE),) if noise else (), unit="m"),
+        "force": Sensor((WhiteNoise(FORCE_NOISE), late) if noise else (late,), unit="N"),
     }
     motion = ground(record, scale)
     made = HybridTest(

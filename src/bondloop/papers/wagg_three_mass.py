@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
-from bondloop.bondgraph.elements import C, Df, Integrator, Sf
+from bondloop.bondgraph.elements import C, Df, Sf, SignalIntegrator
 from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
@@ -73,7 +73,7 @@ def model(displacement: bool = False, spring: str = "double-well") -> Model:
     chain.m1.right >> chain.m2.left
     chain.m2.right >> chain.m3.left
     if displacement:
-        chain.m2.speed, chain.m2.displacement = Df(), Integrator()
+        chain.m2.speed, chain.m2.displacement = Df(), SignalIntegrator()
         chain.m2.v >> chain.m2.speed >> chain.m2.displacement
     return chain
 

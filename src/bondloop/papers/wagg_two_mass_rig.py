@@ -112,7 +112,7 @@ def test(
     """
     from bondloop.control import MCS
     from bondloop.hybrid import HybridTest
-    from bondloop.rigs import Emulated, Noise, Sensor, coulomb
+    from bondloop.rigs import Emulated, Sensor, WhiteNoise, coulomb
     from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
@@ -122,7 +122,9 @@ def test(
     support = Sine(FORCING, OMEGA / (2 * math.pi), phase=math.pi / 2)
     return HybridTest(
         numerical,
-        rig=Emulated(physical, actuator, sensors={"displacement": Sensor((Noise(noise),))} if noise else {}),
+        rig=Emulated(
+            physical, actuator, sensors={"displacement": Sensor((WhiteNoise(noise),))} if noise else {}
+        ),
         controller=MCS(alpha, beta, settling_time, reference=support, dead_zone=dead_zone, leakage=leakage),
         excitation={"r": support.derivative()},
         rate=rate,

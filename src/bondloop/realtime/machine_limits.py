@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.options import LoopOptions
     from bondloop.realtime.policy import MachinePolicy
-    from bondloop.safety import Switch
+    from bondloop.safety import RampedSwitch
 
 
 @dataclass(frozen=True)
@@ -542,7 +542,7 @@ def switch_facts(test: HybridTest) -> dict[str, dict[str, float | None]]:
     return {name: _facts(getattr(test.switches, name)) for name in ("displacement", "force")}
 
 
-def _facts(switch: Switch) -> dict[str, float | None]:
+def _facts(switch: RampedSwitch) -> dict[str, float | None]:
     assert isinstance(switch.initial, float)
     schedule = switch.schedule if isinstance(switch.schedule, float) else None  # a signal: over time
     return {"initial": switch.initial, "ramp": float(switch.ramp), "schedule": schedule}

@@ -29,7 +29,7 @@ from bondloop.results.assess import (
     vibration,
     work,
 )
-from bondloop.rigs import MEASURED, Bias, Chain, GainError, Noise, Quantisation, Saturation, Sensor
+from bondloop.rigs import MEASURED, Bias, Chain, GainError, Quantisation, Saturation, Sensor, WhiteNoise
 from bondloop.safety import FORCE_SWITCH
 from bondloop.signals import Signal, signal_from
 
@@ -308,7 +308,7 @@ def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tupl
             low, high = low + part.offset, high + part.offset
         elif isinstance(part, GainError):
             low, high = sorted(((1 + part.error) * low, (1 + part.error) * high))
-        elif isinstance(part, Noise):
+        elif isinstance(part, WhiteNoise):
             low, high = low + noise * part.rms, high - noise * part.rms
     return (low, high) if low < high else (-math.inf, math.inf)
 

@@ -19,13 +19,13 @@ from bondloop.rigs.imperfections import Imperfection as Imperfection
 from bondloop.rigs.imperfections import Infinite as Infinite
 from bondloop.rigs.imperfections import Jump as Jump
 from bondloop.rigs.imperfections import LowPass as LowPass
-from bondloop.rigs.imperfections import Noise as Noise
 from bondloop.rigs.imperfections import Nonlinearity as Nonlinearity
 from bondloop.rigs.imperfections import NotANumber as NotANumber
 from bondloop.rigs.imperfections import PureDelay as PureDelay
 from bondloop.rigs.imperfections import Quantisation as Quantisation
 from bondloop.rigs.imperfections import RateLimit as RateLimit
 from bondloop.rigs.imperfections import Saturation as Saturation
+from bondloop.rigs.imperfections import WhiteNoise as WhiteNoise
 from bondloop.rigs.imperfections import expect_unit as expect_unit
 from bondloop.rigs.mounting import FmuSpecimen as FmuSpecimen
 from bondloop.rigs.mounting import OnBracket as OnBracket

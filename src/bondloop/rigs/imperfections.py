@@ -133,7 +133,9 @@ def checked(parts: object, what: str) -> tuple[Imperfection, ...]:
     result = tuple(parts) if isinstance(parts, Sequence) else (parts,)
     for part in result:
         if not isinstance(part, Imperfection):
-            raise InputError(f"{what}: expected imperfections, such as Noise(rms=0.1); found {part!r:.60}")
+            raise InputError(
+                f"{what}: expected imperfections, such as WhiteNoise(rms=0.1); found {part!r:.60}"
+            )
     return result
 
 
@@ -172,7 +174,7 @@ def _limited(value: Expr, low: float, high: float) -> Expr:
 
 
 @dataclass(frozen=True)
-class Noise(Imperfection):
+class WhiteNoise(Imperfection):
     """White normal noise of a given rms, one draw a sample, from the Philox generator.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bondloop.bondgraph import Model, One, Port, Zero
-from bondloop.bondgraph.elements import TF, C, De, Function, I, Integrator, MSf, R, check_number
+from bondloop.bondgraph.elements import TF, C, De, Function, I, MSf, R, SignalIntegrator, check_number
 from bondloop.engine.data import Described, Parameter, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.rigs.friction import dead_zone_spring
@@ -170,7 +170,7 @@ class OrificeDamper(Model):
             self._play(play)
 
     def _poppets(self, d: DamperData) -> None:
-        self.difference, self.poppet_position = De(), Integrator()
+        self.difference, self.poppet_position = De(), SignalIntegrator()
         ranges = ranges_of(DamperData, "opening_time")
         self.poppet_velocity = Function(_lag, unit="Pa/s", ranges=ranges, opening_time=d.opening_time)
         of_poppet = {"laminar": "poppet_laminar", "turbulent": "poppet_turbulent"}

@@ -11,9 +11,9 @@ from bondloop.rigs.imperfections import (
     Chain,
     Imperfection,
     LowPass,
-    Noise,
     Nonlinearity,
     Quantisation,
+    WhiteNoise,
     checked,
 )
 from bondloop.units import known_unit
@@ -36,7 +36,7 @@ class Sensor(Imperfection):
 
     Examples
     --------
-    >>> sensor = Sensor((Noise("0.1 N"), Quantisation(16, range="500 N")), unit="N")
+    >>> sensor = Sensor((WhiteNoise("0.1 N"), Quantisation(16, range="500 N")), unit="N")
     >>> Sensor.from_description(sensor.describe()) == sensor
     True
     """
@@ -73,9 +73,9 @@ class Sensor(Imperfection):
 def checked_sensor(sensor: object, what: str) -> Sensor:
     """Return a sensor; refuse what is none, and say how to make one of it.
 
-    >>> checked_sensor(Noise("1 N"), "sensor")
+    >>> checked_sensor(WhiteNoise("1 N"), "sensor")
     Traceback (most recent call last):
-    bondloop.errors.InputError: sensor: put imperfections into a sensor, Sensor((Noise(rms=1.0, ...
+    bondloop.errors.InputError: sensor: put imperfections into a sensor, Sensor((WhiteNoise(rms=1.0, ...
     """
     if isinstance(sensor, Sensor):
         return sensor
@@ -83,7 +83,7 @@ def checked_sensor(sensor: object, what: str) -> Sensor:
     if parts and all(isinstance(part, Imperfection) for part in parts):
         words = f"put imperfections into a sensor, Sensor({tuple(parts)!r:.60})"
     else:
-        words = f"expected a sensor, such as LoadCell() or Sensor((Noise('1 N'),)); found {sensor!r:.60}"
+        words = f"expected a sensor, such as LoadCell() or Sensor((WhiteNoise('1 N'),)); found {sensor!r:.60}"
     raise InputError(f"{what}: {words}")
 
 
@@ -177,5 +177,5 @@ def _transducer(
     parts: list[Imperfection] = [Nonlinearity(number(linearity, "linearity", "1"), full)]
     if bandwidth is not None:
         parts.append(LowPass(bandwidth))
-    parts += [Noise(typical * full if noise is None else noise), Quantisation(bits, full)]
+    parts += [WhiteNoise(typical * full if noise is None else noise), Quantisation(bits, full)]
     return Sensor(tuple(parts), unit)

@@ -21,6 +21,6 @@ from bondloop.safety.interlock import PowerTrip as PowerTrip
 from bondloop.safety.interlock import Watch as Watch
 from bondloop.safety.interlock import Watched as Watched
 from bondloop.safety.limits import Limits as Limits
+from bondloop.safety.switch import RampedSwitch as RampedSwitch
 from bondloop.safety.switch import Starting as Starting
-from bondloop.safety.switch import Switch as Switch
 from bondloop.safety.switch import start_words as start_words

@@ -26,7 +26,7 @@ from bondloop.errors import InputError
 from bondloop.safety.base import SafetyBlock, both, either, equal, finite, no, outside
 from bondloop.safety.causes import Cause
 from bondloop.safety.limits import Limits
-from bondloop.safety.switch import Switch
+from bondloop.safety.switch import RampedSwitch
 
 
 @dataclass(frozen=True)
@@ -352,7 +352,7 @@ class Interlock(SafetyBlock):
         if not signals:
             raise InputError("the interlock needs at least one interface to watch")
         cause = Var(f"{context.name}.cause") if latch is None else latch
-        own = Switch(1.0, self.retreat).apply(
+        own = RampedSwitch(1.0, self.retreat).apply(
             Const(1.0), cause, self.release, replace(context, name=f"{context.name}.switch")
         )
         switched = [_switched(signal, own.value) for signal in signals]

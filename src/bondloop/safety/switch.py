@@ -17,7 +17,7 @@ from bondloop.units import is_of_kind
 
 
 @dataclass(frozen=True)
-class Switch(SafetyBlock):
+class RampedSwitch(SafetyBlock):
     """A switch γ that moves linearly towards where it is wanted, and to zero when the test trips.
 
     A displacement switch scales the motion that is asked of the rig; a force switch mixes the measured and
@@ -35,8 +35,8 @@ class Switch(SafetyBlock):
 
     Examples
     --------
-    >>> Switch("50 %", ramp="200 ms")
-    Switch(schedule=0.5, ramp=0.2, initial=0.5)
+    >>> RampedSwitch("50 %", ramp="200 ms")
+    RampedSwitch(schedule=0.5, ramp=0.2, initial=0.5)
     """
 
     schedule: float | str | Signal = 1.0
@@ -48,16 +48,16 @@ class Switch(SafetyBlock):
         if isinstance(schedule, Signal):
             if not is_of_kind(f"1 {schedule.unit}", "1"):
                 raise InputError(
-                    "Switch(schedule): expected a signal without a unit, or in %; found one in "
+                    "RampedSwitch(schedule): expected a signal without a unit, or in %; found one in "
                     f"{schedule.unit}"
                 )
         else:
-            schedule = _fraction(schedule, "Switch(schedule)")
+            schedule = _fraction(schedule, "RampedSwitch(schedule)")
             object.__setattr__(self, "schedule", schedule)
         if self.initial is None:
             initial = 0.0 if isinstance(schedule, Signal) else schedule
         else:
-            initial = _fraction(self.initial, "Switch(initial)")
+            initial = _fraction(self.initial, "RampedSwitch(initial)")
         object.__setattr__(self, "initial", initial)
 
     @property

@@ -13,7 +13,7 @@ __all__ = [
     "Correlated",
     "Interrupted",
     "Measure",
-    "Policy",
+    "StudyPolicy",
     "axis_from",
     "distribution",
     "exceedance_curves",

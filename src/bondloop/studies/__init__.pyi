@@ -14,7 +14,7 @@ from bondloop.studies.grid_study import Axis as Axis
 from bondloop.studies.grid_study import Case as Case
 from bondloop.studies.grid_study import axis_from as axis_from
 from bondloop.studies.grid_study import study as study
-from bondloop.studies.policy import Policy as Policy
+from bondloop.studies.policy import StudyPolicy as StudyPolicy
 from bondloop.studies.robust_tuning import tune_over as tune_over
 from bondloop.studies.sampled import NO_PYARROW as NO_PYARROW
 from bondloop.studies.sampled import Sampled as Sampled

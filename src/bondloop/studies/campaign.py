@@ -20,7 +20,7 @@ from bondloop.engine.codegen import BATCHES
 from bondloop.engine.ir import dump_tick
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.studies.distributions import Correlated, Distribution, Method, unit_points, whole_number
-from bondloop.studies.policy import POLICY, Policy
+from bondloop.studies.policy import POLICY, StudyPolicy
 from bondloop.studies.rehearsals import Chunk, Part, Place, Progress, Rehearsals, Tested, here, rebuilt_parts
 from bondloop.studies.sampled import NO_PYARROW, NUMBER, STOPPED, STOPPED_BY, Sampled, has_parquet
 from bondloop.studies.tick_measures import TRIP
@@ -81,7 +81,7 @@ class Campaign:
     """
 
     def __init__(
-        self, rehearsals: Rehearsals, drawn: Uncertainty, values: NDArray[np.float64], policy: Policy
+        self, rehearsals: Rehearsals, drawn: Uncertainty, values: NDArray[np.float64], policy: StudyPolicy
     ) -> None:
         self.rehearsals, self.drawn, self.values = rehearsals, drawn, values
         self.policy = policy
@@ -210,7 +210,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     resume: bool = False,
     cluster: int | str | Client | None = None,
     make: Callable[[Mapping[str, float]], Tested] | None = None,
-    policy: Policy = POLICY,
+    policy: StudyPolicy = POLICY,
 ) -> Sampled:
     """Rehearse a test many times with values drawn from distributions.
 
@@ -386,7 +386,7 @@ class Stream:
         values: Columns,
         *,
         resume: bool = False,
-        policy: Policy = POLICY,
+        policy: StudyPolicy = POLICY,
     ) -> None:
         if not has_parquet():
             raise InputError(f"{Path(path).name}: {NO_PYARROW}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from bondloop.engine.codegen import Batch, BatchResult, Ends, next_size
 from bondloop.errors import BondloopError, InputError
-from bondloop.studies.policy import POLICY, Policy
+from bondloop.studies.policy import POLICY, StudyPolicy
 from bondloop.studies.rehearsals import Chunk, Job, Part, Place, Progress
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def on_cluster(
     parts: Sequence[Part],
     place: Place,
     progress: Progress | None = None,
-    policy: Policy = POLICY,
+    policy: StudyPolicy = POLICY,
 ) -> Iterator[Chunk]:
     """Run tests on the workers of a cluster; results come in any order, each once.
 
@@ -222,7 +222,7 @@ def _other_versions(own: str, others: Mapping[str, object]) -> str:
 class _Dispatch:
     """Gives workers chunks that take some seconds, as measured."""
 
-    def __init__(self, client: Client, parts: Sequence[Part], policy: Policy) -> None:
+    def __init__(self, client: Client, parts: Sequence[Part], policy: StudyPolicy) -> None:
         self._client, self._parts, self._policy = client, list(parts), policy
         self._left = sum(len(part.numbers) for part in parts)
         self._jobs: dict[int, Future] = {}

@@ -10,7 +10,7 @@ from bondloop.engine.data import Parameter
 
 
 @dataclass(frozen=True)
-class Policy:
+class StudyPolicy:
     """Sizes and times of studies; results do not depend on those of chunks, files and clusters.
 
     Times are in s, or texts with a unit (``"500 ms"``).
@@ -39,7 +39,7 @@ class Policy:
 
     Examples
     --------
-    >>> Policy(chunk_seconds="500 ms").chunk_seconds
+    >>> StudyPolicy(chunk_seconds="500 ms").chunk_seconds
     0.5
     """
 
@@ -58,5 +58,5 @@ class Policy:
     compared: int = 2048
 
 
-POLICY = Policy()
+POLICY = StudyPolicy()
 """As it is unless given."""

@@ -16,7 +16,7 @@ from bondloop.engine.ir import Tick, Var
 from bondloop.engine.passes import ValueRead, form_of, with_numbers
 from bondloop.errors import BondloopError, InputError
 from bondloop.safety import CAUSE, WHEN
-from bondloop.studies.policy import Policy
+from bondloop.studies.policy import StudyPolicy
 from bondloop.studies.tick_measures import TRIP, Measure, Measuring, measuring, named_measure
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def here(
     jobs: int | None = None,
     progress: Progress | None = None,
     *,
-    seconds: float = Policy.chunk_seconds,
+    seconds: float = StudyPolicy.chunk_seconds,
 ) -> Iterator[Chunk]:
     """Run tests on this machine, some seconds' worth at a time.
 
@@ -322,7 +322,7 @@ class Rehearsals:
 def families(
     build: Callable[[int], Tick],
     rows: Sequence[Hashable],
-    most_numbers: int = Policy.form_numbers,
+    most_numbers: int = StudyPolicy.form_numbers,
 ) -> list[tuple[Tick, tuple[str, ...], NDArray[np.int64], NDArray[np.float64]]]:
     """Build tests and return those of one form together.
 
@@ -374,7 +374,7 @@ def families(
 
 
 def rebuilt_parts(
-    rehearsals: Rehearsals, values: NDArray[np.float64], drawn: Uncertainty, policy: Policy
+    rehearsals: Rehearsals, values: NDArray[np.float64], drawn: Uncertainty, policy: StudyPolicy
 ) -> tuple[list[Part], list[str]]:
     """Return tests that are built anew, by their form, and a note that says so.
 

@@ -12,7 +12,7 @@ from bondloop.display import as_text, brief, with_progress
 from bondloop.errors import InputError
 from bondloop.studies.campaign import sample
 from bondloop.studies.distributions import Distribution, unit_points, whole_number
-from bondloop.studies.policy import POLICY, Policy
+from bondloop.studies.policy import POLICY, StudyPolicy
 from bondloop.studies.rehearsals import Outcome, Rehearsals
 from bondloop.studies.tick_measures import TRIP, limit_shares
 from bondloop.studies.uncertainty import Uncertainty
@@ -144,7 +144,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     backend: str = "auto",
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    policy: Policy = POLICY,
+    policy: StudyPolicy = POLICY,
 ) -> Tuned:
     """Find settings of a test that are best in a quantile over uncertain rigs.
 

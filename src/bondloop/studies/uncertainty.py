@@ -17,7 +17,7 @@ from bondloop.engine.data import checked_value, number
 from bondloop.engine.passes import built_unread, values_read
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.models import BondGraphFit
-from bondloop.identify.process import ProcessFit, Ranking, Structure, structure
+from bondloop.identify.process import ModelStructure, ProcessFit, Ranking, structure
 from bondloop.rigs import SEED
 from bondloop.studies.distributions import Correlated, Distribution, between_commas, distribution
 from bondloop.transfer import Process
@@ -362,7 +362,7 @@ class UncertainProcess(Correlated):
 
     def __init__(
         self,
-        kind: Structure,
+        kind: ModelStructure,
         process: Process,
         values: Mapping[str, float],
         distributions: Mapping[str, Distribution | str],
@@ -371,7 +371,7 @@ class UncertainProcess(Correlated):
     ) -> None:
         super().__init__(distributions, correlation)
         self.kind, self.process, self.values = kind, process, dict(values)
-        # What follows gain and zeros, as `Structure.reported` tells them: no stable model has it negative.
+        # What follows gain and zeros, as in `ModelStructure.reported`: no stable model has it negative.
         self._positive = frozenset(list(self.values)[kind.positive.start :])
         self.pade = pade if process.delay else 0  # as `Process.actuator`, which has no delay to approximate
         self.names = tuple(v.name for v in process.actuator(pade).parameters_by_var)
@@ -406,9 +406,9 @@ Polynomial = list["NDArray[np.float64]"]
 
 
 def coefficients(
-    kind: Structure, told: Mapping[str, NDArray[np.float64]], pade: int
+    kind: ModelStructure, told: Mapping[str, NDArray[np.float64]], pade: int
 ) -> tuple[Polynomial, Polynomial]:
-    """Return numerators and denominators of many models, from parameters as `Structure.reported` tells them.
+    """Return numerators and denominators of many models, from parameters as in `ModelStructure.reported`.
 
     Parameters
     ----------

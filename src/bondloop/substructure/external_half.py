@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.bondgraph import INTERFACE, TRANSLATION, Model, One, bond
-from bondloop.bondgraph.elements import SS, Function, Integrator, MSf, Sf
+from bondloop.bondgraph.elements import SS, Function, MSf, Sf, SignalIntegrator
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, describable, number
 from bondloop.engine.ir import Const, Var
 from bondloop.errors import InputError
@@ -137,7 +137,7 @@ class ExternalHalf(Model):
             speed=self.speed,
             stroke=self.stroke,
         )
-        return way, Integrator(), Integrator(), MSf(), One()
+        return way, SignalIntegrator(), SignalIntegrator(), MSf(), One()
 
     @property
     def targets(self) -> list[str]:

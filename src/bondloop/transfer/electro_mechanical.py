@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.bondgraph import Model, One, Part, Port, Zero
-from bondloop.bondgraph.elements import GY, TF, C, Df, Function, I, Input, Integrator, MSe, R
+from bondloop.bondgraph.elements import GY, TF, C, Df, Function, I, Input, MSe, R, SignalIntegrator
 from bondloop.engine.data import POSITIVE, Described, Parameter, Range, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.transfer.parts import clipped, guide_friction, unwound
@@ -195,7 +195,7 @@ class ElectroMechanical(Model):
     def _loops(self, feedback: str, linear: bool) -> None:
         loops = self.loops_data
         self.set_point = Input("set_point", unit="m")
-        self.speed, self.position = Df(), Integrator()
+        self.speed, self.position = Df(), SignalIntegrator()
         self.shaft >> self.speed
         if feedback == "carriage":
             self.velocity = Df()
@@ -211,7 +211,7 @@ class ElectroMechanical(Model):
             radius=self.radius,
         )
         [self.set_point, self.position] >> self.speed_demand
-        self.speed_error, self.speed_integral = Function(_difference, unit="rad/s"), Integrator()
+        self.speed_error, self.speed_integral = Function(_difference, unit="rad/s"), SignalIntegrator()
         [self.speed_demand, self.speed] >> self.speed_error
         self.speed_total = _positive(_total, "rad/s", reset_time=loops.reset_time)
         self.current_output = _positive(_times, "A", gain=self.speed_gain)
@@ -227,7 +227,7 @@ class ElectroMechanical(Model):
             self.speed_gate >> self.speed_integral
 
     def _current_lag(self) -> None:
-        self.current: Part = Integrator()
+        self.current: Part = SignalIntegrator()
         self.torque = MSe()
         self.current_rate = _positive(_lag, "A/s", bandwidth=self.loops_data.current_bandwidth)
         [self.current_demand, self.current] >> self.current_rate >> self.current
@@ -243,7 +243,7 @@ class ElectroMechanical(Model):
         self.amplifier >> self.circuit >> [self.inductance, self.resistance]
         self.circuit >> self.motor >> self.shaft
         self.current, self.current_error = Df(), Function(_difference, unit="A")
-        self.current_integral = Integrator()
+        self.current_integral = SignalIntegrator()
         self.circuit >> self.current
         [self.current_demand, self.current] >> self.current_error
         # Its zero cancels the winding's pole: the closed loop is a lag of the bandwidth.

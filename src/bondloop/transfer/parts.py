@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
-from bondloop.bondgraph.elements import Function, Integrator, R
+from bondloop.bondgraph.elements import Function, R, SignalIntegrator
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Described, Parameter, Range, ranges_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class PIDModel(Model):
     def __init__(self, gains: SerialPID, *, linear: bool = False) -> None:
         super().__init__("serial_pid")
         self.slope = Function(_slope, unit="1/s", ranges=ranges_of(SerialPID, "filter"), filter=gains.filter)
-        self.filtered, self.integral = Integrator(), Integrator()
+        self.filtered, self.integral = SignalIntegrator(), SignalIntegrator()
         ranges = ranges_of(SerialPID, "derivative")
         self.lead = Function(_lead, unit="", ranges=ranges, derivative=gains.derivative)
         ranges = ranges_of(SerialPID, "integral")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.bondgraph import Model, One, Port, Zero
-from bondloop.bondgraph.elements import TF, C, De, Df, Function, I, Input, Integrator, MSf, R
+from bondloop.bondgraph.elements import TF, C, De, Df, Function, I, Input, MSf, R, SignalIntegrator
 from bondloop.engine.data import Described, Parameter, describable, ranges_of
 from bondloop.errors import InputError
 from bondloop.transfer.parts import PIDModel, SerialPID, clipped, guide_friction
@@ -177,7 +177,7 @@ class ServoHydraulic(Model):
     def _loop(self, linear: bool) -> None:
         given, valve = self.cylinder_data, self.valve_data
         self.set_point = Input("set_point", unit="m")
-        self.velocity, self.position, self.lvdt = Df(), Integrator(), Integrator()
+        self.velocity, self.position, self.lvdt = Df(), SignalIntegrator(), SignalIntegrator()
         self.v >> self.velocity >> self.position
         ranges = ranges_of(Cylinder, "bandwidth")
         self.amplifier = Function(_amplifier, unit="m/s", ranges=ranges, bandwidth=given.bandwidth)
@@ -186,7 +186,7 @@ class ServoHydraulic(Model):
         [self.set_point, self.lvdt] >> self.error
         self.pid = PIDModel(self.gains, linear=linear)
         self.pid.take(self.error)
-        self.spool, self.spool_velocity = Integrator(), Integrator()
+        self.spool, self.spool_velocity = SignalIntegrator(), SignalIntegrator()
         ranges = ranges_of(ServoValve, "frequency", "damping")
         self.spool_force = Function(
             _spool, unit="1/s^2", ranges=ranges, frequency=valve.frequency, damping=valve.damping

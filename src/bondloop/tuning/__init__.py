@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from bondloop.lazy_names import lazy_names
 
-__all__ = ["Policy", "recommend"]
+__all__ = ["TuningPolicy", "recommend"]
 
 __getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -10,7 +10,7 @@ from bondloop.engine.data import Parameter
 
 
 @dataclass(frozen=True)
-class Policy:
+class TuningPolicy:
     """How far `recommend` searches: sizes, shares of its time, and what counts as equal.
 
     The numbers were set with `benchmarks/recommend.py`, which compares a search with brute force.
@@ -57,7 +57,7 @@ class Policy:
 
     Examples
     --------
-    >>> Policy(checked=2).most_checked
+    >>> TuningPolicy(checked=2).most_checked
     10
     """
 
@@ -87,5 +87,5 @@ class Policy:
     sure: float = 0.95
 
 
-POLICY = Policy()
+POLICY = TuningPolicy()
 """As it is unless given."""

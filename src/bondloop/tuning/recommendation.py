@@ -19,7 +19,7 @@ from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import HybridTest
 from bondloop.results.figures import COLOURS, GREY, INK, STYLE, dress, finish, page, plain
-from bondloop.tuning.policy import POLICY, Policy
+from bondloop.tuning.policy import POLICY, TuningPolicy
 from bondloop.tuning.setting_search import Search, chosen
 from bondloop.tuning.task import carried_on, task_of, with_excitation
 from bondloop.tuning.trial import Bench, Trial
@@ -224,7 +224,7 @@ def recommend(
     budget: float | str = 120.0,
     extrapolate: bool = True,
     progress: Callable[[int, int], None] | None = None,
-    policy: Policy = POLICY,
+    policy: TuningPolicy = POLICY,
 ) -> Recommendation:
     """Return the compensator that suits a test, with its settings and why.
 

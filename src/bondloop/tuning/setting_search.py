@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
-from bondloop.tuning.policy import POLICY, Policy
+from bondloop.tuning.policy import POLICY, TuningPolicy
 
 if TYPE_CHECKING:
     from bondloop.control import Candidate, Family, Setting, Task
@@ -82,7 +82,7 @@ def _tolerable(trials: Iterable[Trial]) -> list[Trial]:
     return [t for t in passed if t.check is not None and t.check.level == "run"] or passed
 
 
-def chosen(trials: Iterable[Trial], policy: Policy = POLICY) -> Trial | None:
+def chosen(trials: Iterable[Trial], policy: TuningPolicy = POLICY) -> Trial | None:
     """Return the one to take of those that were checked.
 
     Of those that pass, the least error; where others come within a tenth of it, of these the one that needs
@@ -124,7 +124,7 @@ class Search:
         families: Iterable[Family],
         until: float = math.inf,
         progress: Callable[[int, int], None] | None = None,
-        policy: Policy = POLICY,
+        policy: TuningPolicy = POLICY,
     ) -> None:
         self.bench, self.task, self.until, self.progress = bench, task, until, progress
         self.policy = policy

@@ -17,7 +17,7 @@ from bondloop.hybrid import Extrapolation, Simulation
 from bondloop.identify.process import rank_frequency
 from bondloop.rigs import indexed
 from bondloop.signals import Noise
-from bondloop.tuning.policy import POLICY, Policy
+from bondloop.tuning.policy import POLICY, TuningPolicy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ PLAIN = LeadCompensation(0.0)
 """Sends the demand as it is, whatever the transfer system."""
 
 
-def with_excitation(test: HybridTest, policy: Policy = POLICY) -> HybridTest:
+def with_excitation(test: HybridTest, policy: TuningPolicy = POLICY) -> HybridTest:
     """Return the test with an excitation: noise in the numerical half's inputs where it has none of its own.
 
     The noise goes up to a tenth of the sample rate or 20 Hz, and is small against the limits.
@@ -87,7 +87,7 @@ def with_excitation(test: HybridTest, policy: Policy = POLICY) -> HybridTest:
 
 
 def task_of(
-    test: HybridTest, process: Process | None, velocity: NDArray[np.float64], policy: Policy = POLICY
+    test: HybridTest, process: Process | None, velocity: NDArray[np.float64], policy: TuningPolicy = POLICY
 ) -> Task:
     """Return what the compensator of a test is to do.
 
@@ -138,7 +138,7 @@ def _displacement(velocity: NDArray[np.float64], period: float) -> NDArray[np.fl
 
 
 def identified_process(
-    test: HybridTest, frequency: float, policy: Policy = POLICY, points: int = 60
+    test: HybridTest, frequency: float, policy: TuningPolicy = POLICY, points: int = 60
 ) -> Process:
     """Return a process model of a test's emulated actuator with the specimen on it.
 
@@ -192,7 +192,7 @@ def _size(process: Process) -> int:
 
 
 def true_velocities(
-    test: HybridTest, seconds: float, policy: Policy = POLICY, agree: float = 1e-3
+    test: HybridTest, seconds: float, policy: TuningPolicy = POLICY, agree: float = 1e-3
 ) -> dict[str, NDArray[np.float64]]:
     """Return the interfaces' velocities in the structure from which a test's halves were cut.
 
@@ -283,7 +283,7 @@ def late_samples(test: HybridTest, frequency: float) -> float:
     return float(round(latest, 3))
 
 
-def carried_on(test: HybridTest, frequency: float, policy: Policy = POLICY) -> HybridTest | None:
+def carried_on(test: HybridTest, frequency: float, policy: TuningPolicy = POLICY) -> HybridTest | None:
     """Return the test with its measured force carried on; None where it has its own way, or cannot.
 
     Parameters

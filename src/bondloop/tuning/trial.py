@@ -20,7 +20,7 @@ from bondloop.errors import BondloopError
 from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
 from bondloop.rigs import indexed
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
-from bondloop.tuning.policy import POLICY, Policy
+from bondloop.tuning.policy import POLICY, TuningPolicy
 from bondloop.tuning.task import PLAIN, open_loop_velocity, true_velocities
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ class Bench:
     """
 
     def __init__(
-        self, test: HybridTest, seconds: float, carried: HybridTest | None = None, policy: Policy = POLICY
+        self,
+        test: HybridTest,
+        seconds: float,
+        carried: HybridTest | None = None,
+        policy: TuningPolicy = POLICY,
     ) -> None:
         self.test, self.seconds, self._carried, self.policy = test, seconds, carried, policy
         # What all ticks have in common keeps its numbers; those of the controllers become parameters.

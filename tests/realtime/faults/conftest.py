@@ -35,7 +35,7 @@ def interlocked():
     from bondloop.hybrid import HybridTest, Switches
     from bondloop.papers.gawthrop_three_mass import Mass
     from bondloop.rigs import Emulated
-    from bondloop.safety import Interlock, Switch
+    from bondloop.safety import Interlock, RampedSwitch
     from bondloop.signals import Sine
     from bondloop.transfer import MassSpringDamper
 
@@ -48,7 +48,7 @@ def interlocked():
         numerical,
         rig=Emulated(physical, MassSpringDamper(1.0, 600.0, 9e4, drive="position")),
         interlock=Interlock(release=0.5 * RETREAT * PERIOD, retreat=RETREAT * PERIOD),
-        switches=Switches(force=Switch(1.0, ramp=10 * PERIOD), simulated=physical),
+        switches=Switches(force=RampedSwitch(1.0, ramp=10 * PERIOD), simulated=physical),
         excitation={"r": Sine(0.1, 2.0)},
         controller=Direct(),
         rate=1 / PERIOD,

@@ -41,9 +41,9 @@ from bondloop.bondgraph.elements.signals import De as De
 from bondloop.bondgraph.elements.signals import Df as Df
 from bondloop.bondgraph.elements.signals import Function as Function
 from bondloop.bondgraph.elements.signals import Input as Input
-from bondloop.bondgraph.elements.signals import Integrator as Integrator
 from bondloop.bondgraph.elements.signals import MSe as MSe
 from bondloop.bondgraph.elements.signals import MSf as MSf
+from bondloop.bondgraph.elements.signals import SignalIntegrator as SignalIntegrator
 from bondloop.bondgraph.elements.two_ports import GY as GY
 from bondloop.bondgraph.elements.two_ports import MGY as MGY
 from bondloop.bondgraph.elements.two_ports import MTF as MTF

@@ -86,8 +86,8 @@ class Df(_SignalPart):
     """Flow detector: ``one >> Df()``. It is an output, and its signal can be bonded on."""
 
 
-class Integrator(_SignalPart):
-    """Integral of a signal over time, a state: ``Df() >> Integrator()`` is a displacement or an angle.
+class SignalIntegrator(_SignalPart):
+    """Integral of a signal over time, a state: ``Df() >> SignalIntegrator()`` is a displacement or an angle.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Integrator(_SignalPart):
 
     def __init__(self, initial: float | str = 0.0) -> None:
         super().__init__()
-        self.start = check_plain(initial, "Integrator(initial)")
+        self.start = check_plain(initial, "SignalIntegrator(initial)")
         if isinstance(initial, str):
             self.texts = {self.state_word: initial}
 

@@ -536,7 +536,7 @@ def _check(flat: FlatGraph) -> None:
             raise ModelError(
                 f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal"
             )
-        if isinstance(part, (signals.De, signals.Df, signals.Integrator)) and len(sources) != 1:
+        if isinstance(part, (signals.De, signals.Df, signals.SignalIntegrator)) and len(sources) != 1:
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) takes one signal; found {len(sources)}")
     for part in flat.first:
         if part.signals and not flat.signals.get(part):

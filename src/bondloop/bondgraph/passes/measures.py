@@ -141,7 +141,7 @@ def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
         value = d.variables.signal(part) if part.is_signal else None
         if unit is not None and type(value) is Var:
             value.quantity = Quantity("signal", unit)
-    waiting = [p for p in flat.signals if isinstance(p, signals.Integrator)]
+    waiting = [p for p in flat.signals if isinstance(p, signals.SignalIntegrator)]
     for _ in waiting:  # one integrator may stand behind another
         for part in waiting:
             state = d.variables.signal(part)

@@ -43,7 +43,7 @@ def _of_one(v: Variables, part: Part) -> Equations:
     path, draft, value = v.flat.paths[part], Draft(v), v.signal(part)
     if isinstance(value, Var) and isinstance(part, signals.Input):
         return Equations(inputs=((value, 0.0, path),))
-    if isinstance(part, signals.Integrator):
+    if isinstance(part, signals.SignalIntegrator):
         assert isinstance(value, Var)
         draft.states.append((value, _read(draft, *v.flat.signals[part][0])))
         if part.start:

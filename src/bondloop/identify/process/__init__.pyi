@@ -1,8 +1,8 @@
 from bondloop.identify.process.frequency_fit import fit_frequency as fit_frequency
 from bondloop.identify.process.matrix_fit import MatrixFit as MatrixFit
 from bondloop.identify.process.matrix_fit import fit_matrix as fit_matrix
+from bondloop.identify.process.process_fit import ModelStructure as ModelStructure
 from bondloop.identify.process.process_fit import ProcessFit as ProcessFit
-from bondloop.identify.process.process_fit import Structure as Structure
 from bondloop.identify.process.process_fit import structure as structure
 from bondloop.identify.process.ranking import AUTO as AUTO
 from bondloop.identify.process.ranking import Ranking as Ranking

@@ -12,7 +12,7 @@ from bondloop.display import with_progress
 from bondloop.engine.data import NOT_NEGATIVE, si_array
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
-from bondloop.identify.process.process_fit import ProcessFit, Structure, process_fit, structure
+from bondloop.identify.process.process_fit import ModelStructure, ProcessFit, process_fit, structure
 from bondloop.identify.tolerances import LINES_IN_TIME, STARTING_ROUNDS
 from bondloop.transfer import dot
 
@@ -39,7 +39,7 @@ def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
 def fit_frequency(
     frequency: ArrayLike,
     response: ArrayLike,
-    model: Structure | str,
+    model: ModelStructure | str,
     *,
     coherence: ArrayLike | None = None,
     weight: ArrayLike | None = None,
@@ -97,7 +97,7 @@ def lines_to_fit(
 
 
 def fit_response(
-    lines: Lines, wanted: Structure, max_delay: float | str | None = None, also: Sequence[Array] = ()
+    lines: Lines, wanted: ModelStructure, max_delay: float | str | None = None, also: Sequence[Array] = ()
 ) -> ProcessFit:
     """Fit a structure to the lines of a measured response.
 
@@ -182,7 +182,7 @@ def longest_delay(lines: Lines, given: float | str | None) -> float:
     return float(1.5 * np.max(np.abs(phase) / (2 * np.pi * f)) + 0.05 / f[-1])
 
 
-def plain_starts(wanted: Structure, speeds: Array, delay: float) -> list[Array]:
+def plain_starts(wanted: ModelStructure, speeds: Array, delay: float) -> list[Array]:
     """Return models without zeros, all poles alike, of these speeds in rad/s: such starts always exist."""
     polynomials = [np.poly(np.full(wanted.poles, -speed))[::-1] for speed in speeds]
     return [wanted.coordinates(np.ones(1), a / a[0], delay) for a in polynomials]
@@ -209,7 +209,7 @@ def rescaled(pair: tuple[Array, Array] | None, theta: Array) -> tuple[float, Arr
     return dot(r + change * forced, r + change * forced), theta
 
 
-def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
+def _narrow(wanted: ModelStructure, theta: Array, f: Array) -> list[str]:
     """Warn of a resonance narrower than the spacing of the frequencies: it follows single points."""
     words = []
     for p in wanted.process(theta).poles():
@@ -225,12 +225,12 @@ def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
     return words
 
 
-def response_bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
+def response_bounds(wanted: ModelStructure, f: Array, longest: float) -> tuple[Array, Array]:
     """Return bounds of a structure's coordinates: poles within what the lines can show."""
     return wanted.bounds(1e-4 / f[-1], 1e3 / f[0], longest)
 
 
-def response_derivatives(wanted: Structure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:
+def response_derivatives(wanted: ModelStructure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:
     """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
     b, a, delay = wanted.polynomials(theta)
     powers = s[:, None] ** np.arange(wanted.poles + 1)
@@ -278,7 +278,7 @@ def lines_of_record(u: Array, y: Array, period: float, part: float, hold: str) -
 
 
 def rational_starts(
-    lines: Lines, structure: Structure, delays: Array, best: int
+    lines: Lines, structure: ModelStructure, delays: Array, best: int
 ) -> list[tuple[float, Array]]:
     """Return the coordinates of the best few delays of a grid, each with its cost."""
     found = []

@@ -21,7 +21,7 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process.frequency_fit import Lines, rational_starts, rescaled, response_derivatives
-from bondloop.identify.process.process_fit import Structure, information
+from bondloop.identify.process.process_fit import ModelStructure, information
 from bondloop.identify.tolerances import (
     FASTEST_POLE,
     HELPFUL,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
-    Bounds = Callable[[Structure], tuple[Array, Array]]
+    Bounds = Callable[[ModelStructure], tuple[Array, Array]]
 
 
 def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
@@ -68,12 +68,12 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
     """
     if isinstance(data, RecordLines):
         data = replace(data, most=LINES_OF_SEARCH)
-    fits: dict[Structure, LineFit] = {}
+    fits: dict[ModelStructure, LineFit] = {}
     least, idle = math.inf, 0
     for poles in range(1, SEARCHED_POLES + 1):
         for zeros in range(min(SEARCHED_ZEROS, poles - 1) + 1):
             for delay in (False, True):
-                wanted = Structure(poles, zeros, delay)
+                wanted = ModelStructure(poles, zeros, delay)
                 also = [theta for s in inside(wanted) if s in fits for theta in grown(fits[s], wanted)]
                 fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=also, starts_each=1)
                 if fit is not None:
@@ -117,31 +117,31 @@ def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
     near.sort(key=lambda f: (f.structure.size, criterion(f)))
     chosen = [*near[:MOST_PROMISING], *sorted(first.values(), key=criterion)[:MOST_PROMISING], seen[0]]
     s = near[0].structure
-    wanted = [Structure(poles, 0, delay) for poles in (1, 2) for delay in (False, True) if plain]
-    wanted.append(Structure(s.poles, s.zeros, not s.delay))
+    wanted = [ModelStructure(poles, 0, delay) for poles in (1, 2) for delay in (False, True) if plain]
+    wanted.append(ModelStructure(s.poles, s.zeros, not s.delay))
     if s.delay and s.poles < SEARCHED_POLES:
-        wanted.append(Structure(s.poles + 1, s.zeros, False))
+        wanted.append(ModelStructure(s.poles + 1, s.zeros, False))
     elif not s.delay and s.poles - 1 > s.zeros:
-        wanted.append(Structure(s.poles - 1, s.zeros, True))
+        wanted.append(ModelStructure(s.poles - 1, s.zeros, True))
     chosen += [f for f in fits if f.structure in wanted]
     chosen += [f for f in seen if f.structure.poles == s.poles - 1][:1]
     return list({f.structure: f for f in chosen}.values())
 
 
-def inside(s: Structure) -> list[Structure]:
+def inside(s: ModelStructure) -> list[ModelStructure]:
     """Return the structures that this one holds with a pole, a zero, both, or the delay left out."""
     result = []
     if s.delay:
-        result.append(Structure(s.poles, s.zeros, False))
+        result.append(ModelStructure(s.poles, s.zeros, False))
     if s.zeros:
-        result.append(Structure(s.poles, s.zeros - 1, s.delay))
-        result.append(Structure(s.poles - 1, s.zeros - 1, s.delay))
+        result.append(ModelStructure(s.poles, s.zeros - 1, s.delay))
+        result.append(ModelStructure(s.poles - 1, s.zeros - 1, s.delay))
     if s.poles - 1 > s.zeros:
-        result.append(Structure(s.poles - 1, s.zeros, s.delay))
+        result.append(ModelStructure(s.poles - 1, s.zeros, s.delay))
     return result
 
 
-def grown(fit: LineFit, wanted: Structure) -> list[Array]:
+def grown(fit: LineFit, wanted: ModelStructure) -> list[Array]:
     """Return a smaller model's optimum as coordinates of a larger structure, to begin with."""
     b, a, delay = fit.structure.polynomials(fit.theta)
     more = wanted.poles - fit.structure.poles
@@ -176,7 +176,7 @@ class LineFit:
         Highest frequency of the lines, rad/s.
     """
 
-    structure: Structure
+    structure: ModelStructure
     theta: Array
     cost: float
     samples: int
@@ -261,10 +261,10 @@ class _Problem:
     period: float = 0.0
     hold: str = "zero"
 
-    def ends(self, structure: Structure) -> int:
+    def ends(self, structure: ModelStructure) -> int:
         return structure.poles if self.lines.ends else 0
 
-    def evaluate(self, structure: Structure, theta: Array) -> tuple[Array, Array] | None:
+    def evaluate(self, structure: ModelStructure, theta: Array) -> tuple[Array, Array] | None:
         """Return residuals and their derivatives, which take the images of the samples for constant."""
         lines = self.lines
         s = 2j * np.pi * lines.frequency
@@ -293,7 +293,7 @@ class _Problem:
 
 def fit_lines(
     data: RecordLines | Lines,
-    structure: Structure,
+    structure: ModelStructure,
     low: Array,
     high: Array,
     furthest: float,
@@ -343,12 +343,12 @@ def fit_lines(
     return LineFit(structure, best.theta, best.cost, best.residual.size, taken, top)
 
 
-def _fastest(structure: Structure, theta: Array) -> float:
+def _fastest(structure: ModelStructure, theta: Array) -> float:
     """Return the magnitude of the fastest pole, rad/s."""
     return float(np.max(np.abs(np.roots(structure.polynomials(theta)[1][::-1]))))
 
 
-def slowed(structure: Structure, theta: Array, most: float) -> Array:
+def slowed(structure: ModelStructure, theta: Array, most: float) -> Array:
     """Return coordinates whose poles are no faster than so many rad/s."""
     if _fastest(structure, theta) <= most:
         return theta
@@ -381,7 +381,7 @@ def _few(problem: _Problem, needed: int) -> list[Lines]:
 
 
 def _least(
-    problem: _Problem, structure: Structure, starts: list[Array], low: Array, high: Array
+    problem: _Problem, structure: ModelStructure, starts: list[Array], low: Array, high: Array
 ) -> Minimum | None:
     best: Minimum | None = None
     for theta in starts:
@@ -392,7 +392,7 @@ def _least(
 
 
 def _second_round(
-    data: RecordLines, problem: _Problem, structure: Structure, first: Minimum, low: Array, high: Array
+    data: RecordLines, problem: _Problem, structure: ModelStructure, first: Minimum, low: Array, high: Array
 ) -> Minimum:
     """Fit again, with the output moved by the delay's whole samples."""
     model = structure.process(first.theta)

@@ -22,7 +22,7 @@ from bondloop.identify.process.line_fit import (
     search,
     slowed,
 )
-from bondloop.identify.process.process_fit import Structure, structure
+from bondloop.identify.process.process_fit import ModelStructure, structure
 from bondloop.identify.spectra import MatrixResponse, checked_matrix, matrix_response
 from bondloop.identify.tolerances import FASTEST_POLE, LINES_OF_MATRIX
 from bondloop.transfer import orthonormal, project_out
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
-    Bounds = Callable[[Structure], tuple[Array, Array]]
+    Bounds = Callable[[ModelStructure], tuple[Array, Array]]
 
 
-GENERAL = Structure(4, 2, True)
+GENERAL = ModelStructure(4, 2, True)
 """What ``"auto"`` begins with: enough to take off an output what the other inputs do to it."""
 
-Models = Structure | str | Sequence[Sequence[Structure | str]]
+Models = ModelStructure | str | Sequence[Sequence[ModelStructure | str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,18 +234,21 @@ def _first(
     shape: tuple[int, int],
     held: float,
     max_delay: float | str | None,
-) -> tuple[list[list[Structure]], list[list[Array]]]:
+) -> tuple[list[list[ModelStructure]], list[list[Array]]]:
     """Return structures and coordinates that follow the responses measured without a model."""
-    if not isinstance(models, (str, Structure)) and [len(row) for row in models] != [shape[1]] * shape[0]:
+    if (
+        not isinstance(models, (str, ModelStructure))
+        and [len(row) for row in models] != [shape[1]] * shape[0]
+    ):
         raise InputError(
             f"expected a row of {shape[1]} structures for each of the {shape[0]} outputs; found rows of "
             f"{[len(row) for row in models]}"
         )
-    wanted: list[list[Structure]] = [[] for _ in range(shape[0])]
+    wanted: list[list[ModelStructure]] = [[] for _ in range(shape[0])]
     thetas: list[list[Array]] = [[] for _ in range(shape[0])]
     for i in range(shape[0]):
         for j in range(shape[1]):
-            model = models if isinstance(models, (str, Structure)) else models[i][j]
+            model = models if isinstance(models, (str, ModelStructure)) else models[i][j]
             f, H, deviation = measured.entry(i, j)
             good = np.abs(H) > 5 * deviation
             if good.sum() < 12:
@@ -279,9 +282,9 @@ def _simplest(tried: list[LineFit], close: float = POLICY.close) -> LineFit:
 
 def _chosen(
     problem: MatrixProblem,
-    wanted: list[list[Structure]],
+    wanted: list[list[ModelStructure]],
     thetas: list[list[Array]],
-) -> tuple[list[list[Structure]], list[list[Array]]]:
+) -> tuple[list[list[ModelStructure]], list[list[Array]]]:
     """Choose each structure again, from the outputs less what the other inputs do to them."""
     for i in range(len(wanted)):
         for j in range(len(wanted[i])):
@@ -297,8 +300,8 @@ def _chosen(
 
 
 def _shared(
-    wanted: list[list[Structure]], thetas: list[list[Array]]
-) -> tuple[list[list[Structure]], list[list[Array]]]:
+    wanted: list[list[ModelStructure]], thetas: list[list[Array]]
+) -> tuple[list[list[ModelStructure]], list[list[Array]]]:
     """Give the entries of a column the poles of the one with the most, and zeros enough."""
     for j in range(len(wanted[0])):
         column = [row[j] for row in wanted]
@@ -309,7 +312,7 @@ def _shared(
             b, _, delay = s.polynomials(thetas[i][j])
             # Poles that it lacks are cancelled by as many zeros, if there is room.
             zeros = min(max(most_zeros, s.zeros + poles - s.poles), poles - 1)
-            grown = Structure(poles, zeros, s.delay)
+            grown = ModelStructure(poles, zeros, s.delay)
             b = np.concatenate([b, np.zeros(zeros - s.zeros)])
             wanted[i][j] = grown
             thetas[i][j] = grown.coordinates(b, a, delay)
@@ -317,7 +320,7 @@ def _shared(
 
 
 def _refined(
-    problem: MatrixProblem, wanted: list[list[Structure]], thetas: list[list[Array]], common: bool
+    problem: MatrixProblem, wanted: list[list[ModelStructure]], thetas: list[list[Array]], common: bool
 ) -> list[list[Array]]:
     """Fit all entries together, beginning where they are; without common poles row by row."""
     rows = [list(range(len(wanted)))] if common else [[i] for i in range(len(wanted))]
@@ -406,7 +409,7 @@ class MatrixProblem:
         self,
         output: int,
         input: int,  # noqa: A002 - as in `Data`
-        wanted: list[list[Structure]],
+        wanted: list[list[ModelStructure]],
         thetas: list[list[Array]],
     ) -> Array:
         """Return an output less what all inputs but one do to it, by the models so far."""
@@ -422,7 +425,7 @@ class MatrixProblem:
     def joint(
         self,
         rows: list[int],
-        wanted: list[list[Structure]],
+        wanted: list[list[ModelStructure]],
         thetas: list[list[Array]],
         bounds: Bounds,
         common: bool,

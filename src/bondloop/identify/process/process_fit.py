@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Structure:
+class ModelStructure:
     """K (1 + b1 s + ...) e^(-s delay) / (a product of first- and second-order factors).
 
     Every denominator is a product of factors ``1 + d s + c s^2`` and, for an odd number of poles, one
@@ -41,7 +41,7 @@ class Structure:
 
     Examples
     --------
-    >>> second = Structure(2, delay=True)
+    >>> second = ModelStructure(2, delay=True)
     >>> second.name, second.size
     ('G2D', 4)
     >>> print(second.process(np.array([1.0, 0.01, 1e-4, 0.005])))
@@ -224,24 +224,24 @@ class Structure:
         return values, units, np.array(rows)
 
 
-def structure(given: Structure | str) -> Structure:
+def structure(given: ModelStructure | str) -> ModelStructure:
     """Return the structure that a name or a phrase means.
 
     Examples
     --------
     >>> structure("G2D")
-    Structure(poles=2, zeros=0, delay=True)
+    ModelStructure(poles=2, zeros=0, delay=True)
     >>> structure("3 poles, 1 zero, delay").name
     '3 poles, 1 zero, delay'
     >>> structure("2+delay") == structure("G2D")
     True
     """
-    if isinstance(given, Structure):
+    if isinstance(given, ModelStructure):
         return given
     text: str = " ".join(given.lower().replace("+", " + ").split())
     short = re.fullmatch(r"g([1-9])(d?)", text)
     if short:
-        return Structure(int(short[1]), 0, bool(short[2]))
+        return ModelStructure(int(short[1]), 0, bool(short[2]))
     long = re.fullmatch(
         r"(\d+)(?: ?poles?)?(?:(?:,| \+| and)? ?(\d+) ?zeros?)?((?:,| \+| and)? ?(?:with |a )*delay)?", text
     )
@@ -250,7 +250,7 @@ def structure(given: Structure | str) -> Structure:
             f"cannot tell which model {given!r} means; expected G1, G2, G1D, G2D, 'auto', or a phrase "
             "such as '3 poles, 1 zero, delay'"
         )
-    return Structure(int(long[1]), int(long[2] or 0), bool(long[3]))
+    return ModelStructure(int(long[1]), int(long[2] or 0), bool(long[3]))
 
 
 def _count(n: int, word: str) -> str:
@@ -288,7 +288,7 @@ class ProcessFit:
         What is doubtful.
     """
 
-    structure: Structure
+    structure: ModelStructure
     process: Process
     parameters: dict[str, Estimate]
     covariance: NDArray[np.float64]
@@ -363,7 +363,7 @@ def information(cost: float, samples: int, size: int, effective: float | None) -
 
 
 def process_fit(
-    structure: Structure,
+    structure: ModelStructure,
     found: Minimum,
     *,
     domain: str,

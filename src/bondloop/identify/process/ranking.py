@@ -14,7 +14,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.identify.policy import POLICY, IdentificationPolicy
 from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit, longest_delay, response_bounds
 from bondloop.identify.process.line_fit import promising, search
-from bondloop.identify.process.process_fit import Structure, information, structure
+from bondloop.identify.process.process_fit import ModelStructure, information, structure
 from bondloop.identify.process.time_fit import fit_record, record_to_fit
 from bondloop.identify.tolerances import MOST_POLES, ROUNDING, SAMPLES_CONTRASTED
 
@@ -102,7 +102,7 @@ def rank_time(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float | str,
-    models: Sequence[Structure | str] | str = AUTO,
+    models: Sequence[ModelStructure | str] | str = AUTO,
     *,
     progress: Callable[[int, int], None] | None = None,
     policy: IdentificationPolicy = POLICY,
@@ -137,7 +137,7 @@ def rank_time(
     wanted = [structure(m) for m in (USUAL if search_all else _listed(models))]
     sample_period = POSITIVE.check(sample_period, "sample_period", "s")
     record = record_to_fit(command, output, sample_period, wanted, **options)
-    starts: dict[Structure, Array | None] = dict.fromkeys(wanted)
+    starts: dict[ModelStructure, Array | None] = dict.fromkeys(wanted)
     if search_all:
         tried = search(record.lines, record.bounds, record.furthest)
         starts = {
@@ -154,7 +154,7 @@ def rank_time(
 def rank_frequency(
     frequency: ArrayLike,
     response: ArrayLike,
-    models: Sequence[Structure | str] | str = AUTO,
+    models: Sequence[ModelStructure | str] | str = AUTO,
     *,
     max_delay: float | str | None = None,
     policy: IdentificationPolicy = POLICY,
@@ -183,7 +183,7 @@ def rank_frequency(
     """
     search_all = models == AUTO
     lines = lines_to_fit(frequency, response, **options)
-    starts: dict[Structure, Array | None] = {}
+    starts: dict[ModelStructure, Array | None] = {}
     if search_all:
         longest = longest_delay(lines, max_delay)
         tried = search(lines, lambda s: response_bounds(s, lines.frequency, longest), longest)
@@ -191,21 +191,21 @@ def rank_frequency(
     if not starts:
         starts = dict.fromkeys(structure(m) for m in (USUAL if search_all else _listed(models)))
 
-    def fit(s: Structure, theta: Array | None) -> ProcessFit:
+    def fit(s: ModelStructure, theta: Array | None) -> ProcessFit:
         return fit_response(lines, s, max_delay, () if theta is None else (theta,))
 
     fits, failed = _fitted(starts, fit)
     return rank(fits, band=float(lines.frequency[-1]), failed=failed, policy=policy)
 
 
-def _listed(models: Sequence[Structure | str] | str) -> Sequence[Structure | str]:
+def _listed(models: Sequence[ModelStructure | str] | str) -> Sequence[ModelStructure | str]:
     """Return models as a list, a single name too."""
     return [models] if isinstance(models, str) else models
 
 
 def _fitted(
-    starts: dict[Structure, Array | None],
-    fit: Callable[[Structure, Array | None], ProcessFit],
+    starts: dict[ModelStructure, Array | None],
+    fit: Callable[[ModelStructure, Array | None], ProcessFit],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[ProcessFit], dict[str, str]]:
     """Fit all structures; return the fits, and why others could not be fitted."""
@@ -308,9 +308,9 @@ def either_words(
     """Say whether a pole in place of the delay, or a delay in place of a pole, would do as well."""
     s = chosen.structure
     other = (
-        Structure(s.poles + 1, s.zeros, False)
+        ModelStructure(s.poles + 1, s.zeros, False)
         if s.delay and s.poles < MOST_POLES
-        else Structure(s.poles - 1, s.zeros, True)
+        else ModelStructure(s.poles - 1, s.zeros, True)
         if not s.delay and s.poles - 1 > s.zeros
         else None
     )
@@ -339,7 +339,7 @@ def cancelling_words(
             continue
         pair = 1 if abs(z.imag) <= 1e-9 * abs(z) else 2
         less = next(
-            (f for f in fits if f.structure == Structure(s.poles - pair, s.zeros - pair, s.delay)), None
+            (f for f in fits if f.structure == ModelStructure(s.poles - pair, s.zeros - pair, s.delay)), None
         )
         without = ""
         if less is not None:
@@ -359,7 +359,7 @@ def delay_words(fits: Sequence[ProcessFit], chosen: ProcessFit, band: float) -> 
     """Say what the phase and the fits say about a delay."""
     s = chosen.structure
     by_structure = {f.structure: f for f in fits}
-    twin = by_structure.get(Structure(s.poles, s.zeros, not s.delay))
+    twin = by_structure.get(ModelStructure(s.poles, s.zeros, not s.delay))
     words = []
     poles = 90 * (s.poles - s.zeros)
     f = np.linspace(band / 400, band, 400)

@@ -22,7 +22,7 @@ from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, check_residuals, minimise
 from bondloop.identify.process.frequency_fit import lag, lines_of_record, plain_starts, rational_starts
 from bondloop.identify.process.line_fit import RecordLines, fit_lines, grown
-from bondloop.identify.process.process_fit import ProcessFit, Structure, process_fit, structure
+from bondloop.identify.process.process_fit import ModelStructure, ProcessFit, process_fit, structure
 from bondloop.identify.tolerances import SAMPLES_COMPARED
 from bondloop.transfer import (
     HOLDS,
@@ -51,7 +51,7 @@ def fit_time(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float | str,
-    model: Structure | str,
+    model: ModelStructure | str,
     *,
     hold: str = "zero",
     start: str = "free",
@@ -68,7 +68,7 @@ def fit_time(
         Seconds between samples, or text: ``"1 ms"``.
     model
         ``"G1"``, ``"G2"``, ``"G1D"``, ``"G2D"``, a phrase such as ``"3 poles, 1 zero, delay"``, or a
-        `Structure`.
+        `ModelStructure`.
     hold
         What the input does between samples: ``"zero"`` keeps its value (a command from a computer),
         ``"first"`` runs straight to the next (a measured, smooth input).
@@ -107,7 +107,7 @@ def record_to_fit(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float | str,
-    models: Sequence[Structure],
+    models: Sequence[ModelStructure],
     *,
     hold: str = "zero",
     start: str = "free",
@@ -141,7 +141,7 @@ def record_to_fit(
     return _Record(u, y, h, hold, start, offset, longest, late)
 
 
-def fit_record(record: _Record, wanted: Structure, theta: Array | None = None) -> ProcessFit:
+def fit_record(record: _Record, wanted: ModelStructure, theta: Array | None = None) -> ProcessFit:
     """Fit a structure to a record, from coordinates that are nearly right if there are any.
 
     Parameters
@@ -253,18 +253,18 @@ class _Record:
         """How many parameters are projected out."""
         return int(self.offset) + (poles if self.start == "free" else 0)
 
-    def bounds(self, wanted: Structure) -> tuple[Array, Array]:
+    def bounds(self, wanted: ModelStructure) -> tuple[Array, Array]:
         """Bounds of a structure's coordinates: poles within what the record can show."""
         slowest = 100 * self.y.size * self.period
         return wanted.bounds(1e-3 * self.period, slowest, self.longest, fastest_pair=1e-2 * self.period)
 
-    def predict(self, wanted: Structure, theta: Array) -> Array:
+    def predict(self, wanted: ModelStructure, theta: Array) -> Array:
         """Return the model's output, offset and beginning included."""
         run = _Run(self, wanted, theta, sensitivities=False)
         y = self.y[self.first :]
         return y - project_out(run.basis, y - run.forced)
 
-    def evaluate(self, wanted: Structure, theta: Array) -> tuple[Array, Array] | None:
+    def evaluate(self, wanted: ModelStructure, theta: Array) -> tuple[Array, Array] | None:
         """Return residuals and their derivatives."""
         # Poles a million times apart are beyond the digits of a companion form: such a model has no value.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -276,7 +276,7 @@ class _Record:
             J = project_out(run.basis, run.jacobian)
         return (r, J) if np.all(np.isfinite(r)) and np.all(np.isfinite(J)) else None
 
-    def rescaled(self, wanted: Structure, theta: Array) -> tuple[float, Array]:
+    def rescaled(self, wanted: ModelStructure, theta: Array) -> tuple[float, Array]:
         """Return the cost with the best gain, and the coordinates with it."""
         with np.errstate(over="ignore", invalid="ignore"):
             try:
@@ -296,7 +296,7 @@ class _Record:
 class _Run:
     """One simulation of a record, with or without its derivatives."""
 
-    def __init__(self, record: _Record, wanted: Structure, theta: Array, *, sensitivities: bool) -> None:
+    def __init__(self, record: _Record, wanted: ModelStructure, theta: Array, *, sensitivities: bool) -> None:
         self.record = record
         b, a, delay = wanted.polynomials(theta)
         self.n, self.b, self.a = wanted.poles, b, a
@@ -312,7 +312,7 @@ class _Run:
         self.late = delay * self.scale
         self._simulate(wanted, theta, sensitivities)
 
-    def _simulate(self, wanted: Structure, theta: Array, sensitivities: bool) -> None:
+    def _simulate(self, wanted: ModelStructure, theta: Array, sensitivities: bool) -> None:
         n, record, first = self.n, self.record, self.record.first
         A, B = self.A, self.B
         if sensitivities:  # below the model, the same companion form driven by its output
@@ -355,7 +355,7 @@ class _Run:
             held.transition, np.zeros((full, 1)), np.zeros((1, self.length)), initial, np.eye(full)
         )
 
-    def _jacobian(self, wanted: Structure, theta: Array, X: Array, late: Array) -> Array:
+    def _jacobian(self, wanted: ModelStructure, theta: Array, X: Array, late: Array) -> Array:
         """Put the derivatives together: d(output)/d(coordinates), shape (size, samples)."""
         n = self.n
         unit = self.scale ** (np.arange(n) - float(n)) / self.a[-1]
@@ -371,13 +371,13 @@ class _Run:
         return J
 
 
-def _best(record: _Record, wanted: Structure) -> Minimum | None:
+def _best(record: _Record, wanted: ModelStructure) -> Minimum | None:
     """Fit from the most promising starts, and keep the best."""
     low, high = record.bounds(wanted)
     # In the spectrum a fit takes a moment; where the lines are enough it is nearly the optimum.
     also: list[Array] = []
     if wanted.zeros:  # a pair of pole and zero is best found beside the model without it
-        less = Structure(wanted.poles - 1, wanted.zeros - 1, wanted.delay)
+        less = ModelStructure(wanted.poles - 1, wanted.zeros - 1, wanted.delay)
         simpler = fit_lines(record.lines, less, *record.bounds(less), record.furthest)
         also = [] if simpler is None else grown(simpler, wanted)
     in_lines = fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
@@ -392,7 +392,7 @@ def _best(record: _Record, wanted: Structure) -> Minimum | None:
     return best
 
 
-def _starts_in_time(record: _Record, wanted: Structure) -> list[Array]:
+def _starts_in_time(record: _Record, wanted: ModelStructure) -> list[Array]:
     """Return the best of many starts by the error of their simulation, and the next that differs."""
     delays = np.linspace(0.0, record.furthest, 13) if wanted.delay else np.zeros(1)
     starts: list[tuple[float, Array]] = []
