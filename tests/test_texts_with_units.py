@@ -45,9 +45,9 @@ RESULTS = {"engine.codegen.Result"}
 
 WITHOUT = {
     r"\.(discretise|at_start|build|EquationOfMotion)\(period\)": "of a tick that is being built, in SI",
-    r"engine\.passes\.Context\(period\)|safety\.Switch\.apply\(release\)": "the same",
+    r"engine\.passes\.Context\(period\)|safety\.RampedSwitch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
-    r"identify\.Structure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
+    r"identify\.ModelStructure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
 }
 """Times that are numbers, and why."""
 
