@@ -12,7 +12,6 @@ from bondloop.bondgraph import (
     Domain,
     I,
     Input,
-    Integrator,
     Model,
     MSe,
     One,
@@ -20,6 +19,7 @@ from bondloop.bondgraph import (
     R,
     Se,
     Sf,
+    SignalIntegrator,
     Zero,
 )
 from bondloop.control import MCS, ControlLaw, Direct, LeadCompensation
@@ -85,7 +85,7 @@ def test_a_cylinder_records_pascals_and_cubic_metres():
 
 def test_a_motor_records_amperes_and_radians():
     m = Model("motor")
-    m.V, m.i, m.motor, m.w, m.rate, m.angle = Se("V"), One(), GY(ratio=0.1), One(), Df(), Integrator()
+    m.V, m.i, m.motor, m.w, m.rate, m.angle = Se("V"), One(), GY(ratio=0.1), One(), Df(), SignalIntegrator()
     m.V >> m.i >> [I(inductance=0.01), R(resistance=1.0), m.motor]
     m.motor >> m.w >> [I(inertia=1e-3), R(damping=1e-4)]
     m.w >> m.rate >> m.angle
