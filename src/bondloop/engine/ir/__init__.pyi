@@ -1,8 +1,8 @@
-from bondloop.engine.ir.causal_order import LoopTerms as LoopTerms
 from bondloop.engine.ir.causal_order import at_zero as at_zero
 from bondloop.engine.ir.causal_order import components as components
 from bondloop.engine.ir.causal_order import curves as curves
 from bondloop.engine.ir.causal_order import derivative as derivative
+from bondloop.engine.ir.causal_order import loop_terms as loop_terms
 from bondloop.engine.ir.causal_order import matrix as matrix
 from bondloop.engine.ir.causal_order import partials as partials
 from bondloop.engine.ir.causal_order import residuals as residuals

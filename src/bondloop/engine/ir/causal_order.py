@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bondloop.engine.ir.expr import FUNCTIONS, Const, Expr, Op, Var, function, select, variables
 from bondloop.engine.ir.matrices import MatrixRow
@@ -303,10 +304,11 @@ class LoopTerms:
     sizes: tuple[list[Assign], list[Expr]]
     curves: list[Curve]
 
-    @staticmethod
-    def of(loop: Loop) -> LoopTerms:
-        """Return those of a loop."""
-        return LoopTerms(residuals(loop), matrix(loop), sizes(loop), curves(loop))
+
+@lru_cache(maxsize=256)
+def loop_terms(loop: Loop) -> LoopTerms:
+    """Return those of a loop; kept, as a tick is walked at a dozen points."""
+    return LoopTerms(residuals(loop), matrix(loop), sizes(loop), curves(loop))
 
 
 def residuals(loop: Loop) -> list[Expr]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.engine.analysis import tolerances
 from bondloop.engine.analysis.spectrum.slope_rows import SlopeRows, Tangents
-from bondloop.engine.analysis.spectrum.slopes import Bend, Pairs, Sloped, Slopes, forms_of
+from bondloop.engine.analysis.spectrum.slopes import Bend, Pairs, Sloped, Slopes
 from bondloop.engine.ir import (
     Assign,
     Delay,
@@ -31,6 +31,7 @@ from bondloop.engine.ir import (
     Update,
     Var,
     evaluate,
+    loop_terms,
     newton,
     shortened,
     unsolved,
@@ -132,8 +133,7 @@ class Walk:
         self.values.update({v: float(at.states.get(v.name, x)) for v, x in tick.states.items()})
         self.columns: dict[Var, int] = {}
         self._bent: set[int] = set()
-        self._forms = forms_of(tick)
-        self.slopes = Slopes(self.values, self.columns, self._bent, self._forms)
+        self.slopes = Slopes(self.values, self.columns, self._bent)
         self.bends: dict[str, set[Bend]] = {}
         self.steepness: dict[str, float] = {}
         self.tangents = Tangents()
@@ -288,7 +288,7 @@ class Walk:
                 self.values[a.target] = evaluate(a.expr, self.values)
             return [evaluate(e, self.values) for e in ends]
 
-        terms = self._forms.terms(step)
+        terms = loop_terms(step)
         (assigns, totals), entries, ends = terms.sizes, terms.matrix, terms.residuals
 
         def rows_of(*guess: float) -> list[float]:
