@@ -8,7 +8,6 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 
-from bondloop.engine.ir.expr import function
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,
@@ -43,8 +42,7 @@ def knowing(scheme, stiffness, damping=0.0):
     return scheme
 
 
-def drive(t):
-    return function("sin", 3 * t + 0.5)
+DRIVE = Sine(1, frequency=3 / (2 * np.pi), phase=0.5)
 
 
 def reference(rate, seconds, start=(0.5, 1.0)):
@@ -69,7 +67,7 @@ def test_observed_order(scheme, specimen, known):
     errors = []
     for n in (150, 300):
         run = simulate_structure(
-            used, 2.0, 0.5, K, 2.0 / n, n, load=[drive], restoring=law, initial=(0.5, 1.0), backend="numpy"
+            used, 2.0, 0.5, K, 2.0 / n, n, load=[DRIVE], restoring=law, initial=(0.5, 1.0), backend="numpy"
         )
         errors.append(np.hypot(run.displacement[-1, 0] - exact[0], run.velocity[-1, 0] - exact[1]))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1 if scheme in FIRST_ORDER else 2, abs=0.12)
@@ -182,11 +180,11 @@ def test_the_central_difference_method_is_newmarks_explicit_scheme():
 
 def test_operator_splitting_and_one_iteration_are_hht_for_a_linear_specimen_that_is_known():
     """With exact estimates nothing is left to iterate: the specimen may stand inside or outside of K."""
-    inside = simulate_structure(HHTAlpha(-0.2, 1), 2.0, 0.5, 8.0, 0.1, 100, load=[drive], initial=(1, 0))
+    inside = simulate_structure(HHTAlpha(-0.2, 1), 2.0, 0.5, 8.0, 0.1, 100, load=[DRIVE], initial=(1, 0))
     for scheme in (AlphaOS(-0.2), HHTAlpha(-0.2, 1), HHTAlpha(-0.2, 5), HHTAlpha(-0.2, 5, path=1)):
         used = replace(scheme, specimen_stiffness=5.0, specimen_damping=0.3)
         outside = simulate_structure(
-            used, 2.0, 0.2, 3.0, 0.1, 100, load=[drive], initial=(1, 0),
+            used, 2.0, 0.2, 3.0, 0.1, 100, load=[DRIVE], initial=(1, 0),
             restoring=lambda u, v: [5 * u[0] + 0.3 * v[0]],
         )  # fmt: skip
         assert np.abs(outside.displacement - inside.displacement).max() < 1e-11

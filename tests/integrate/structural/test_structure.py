@@ -139,12 +139,11 @@ def test_schemes_are_values_that_describe_themselves():
     }  # fmt: skip
 
 
-def test_loads_as_signals_numbers_functions_and_tables_agree():
+def test_loads_as_signals_numbers_and_tables_agree():
     times = np.arange(101) * 0.01
     wave = Sine(3, frequency=1)
     want = simulate_structure(AlphaOS(), M2, C2, K2, 0.01, 100, load=[wave, 2.0], backend="numpy")
     for load in (
-        [wave.expression, lambda _: Const(2.0)],
         [Table(times, wave(times)), 2.0],
         np.column_stack([wave(times), np.full(101, 2.0)]),
     ):

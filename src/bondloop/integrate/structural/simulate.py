@@ -40,7 +40,7 @@ from bondloop.integrate.structural.base import (
 from bondloop.integrate.structural.explicit import CentralDifference, ChenRicles, KRAlpha, NewmarkExplicit
 from bondloop.integrate.structural.implicit import AlphaOS, HHTAlpha, NewmarkImplicit, Rosenbrock
 from bondloop.integrate.tolerances import DIVERGED
-from bondloop.signals import Signal
+from bondloop.signals import Constant, Signal, Signals, Table, tabulated_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -142,7 +142,7 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
         How many.
     load
         External forces: an array of shape (steps + 1, n), interpolated within steps; or one entry per
-        degree of freedom: a number, a `Signal`, or a function of the time, an expression.
+        degree of freedom: a number or a `Signal`.
     restoring
         The specimen: a function of the displacements, or of the displacements and velocities (lists of SymPy
         symbols), that gives the forces, one per degree of freedom. Or, with three arguments, a `Restoring`.
@@ -223,9 +223,14 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
         raise InputError(f"dofs: expected {size} different names; found {', '.join(names)}")
     motion = Motion.named(names, prefix="")
     t, k = Var("t"), Var("k")
-    forces = Load(load, names, period, steps, t)
+    forces = Signals(t, period)
+    loads = dict(zip(names, _loads(load, size, steps, period), strict=True))
+
+    def load_at(fraction: float) -> list[Expr]:
+        return [forces.at(f"{name}.load", signal, fraction) for name, signal in loads.items()]
+
     specimen = restoring_from(restoring, size)
-    equation = EquationOfMotion(mass, damping, stiffness, period, motion, forces.at, specimen)
+    equation = EquationOfMotion(mass, damping, stiffness, period, motion, load_at, specimen)
     made = stepped_by(scheme, equation)
     u0, v0 = (
         _vector(word, x, size)
@@ -233,7 +238,11 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     )
     start = {**dict(zip(motion.displacement, u0, strict=True)), **dict(zip(motion.velocity, v0, strict=True))}
     asked, r = specimen(motion.displacement, motion.velocity, "start")
-    r0, F0 = _at_start(start, [*asked], [*r, *forces.at(0.0)], forces, t, k).reshape(2, size)
+    channels = [Channel(str(i), e) for i, e in enumerate([*r, *load_at(0.0)])]
+    signals = [signal for signal, _, _ in forces.tables.values()]
+    table = tabulated_inputs(signals, steps + 1, period) if signals else None
+    before = Tick("start", period, t, k, forces.inputs, start, {}, (*forces.steps, *asked), tuple(channels))
+    r0, F0 = _at_start(before, table).reshape(2, size)
     unbalanced = F0 - r0 - damping @ v0 - stiffness @ u0
     # Without mass there is no acceleration: the pseudo-inverse leaves such degrees of freedom at zero.
     a0 = np.linalg.pinv(mass, hermitian=bool(np.allclose(mass, mass.T))) @ unbalanced
@@ -248,10 +257,10 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
         for u, e, v in zip(names, made.command, motion.displacement, strict=True)
     ]
     tick = Tick(
-        "structure", period, t, k, forces.inputs, {**start, **made.initial(start)}, {}, tuple(made.steps),
-        tuple(channels), {v.name: DIVERGED for v in motion.displacement},
+        "structure", period, t, k, forces.inputs, {**start, **made.initial(start)}, {},
+        (*forces.steps, *made.steps), tuple(channels), {v.name: DIVERGED for v in motion.displacement},
     )  # fmt: skip
-    return tick, forces.table
+    return tick, table
 
 
 def _size(matrix: Any) -> int:
@@ -301,13 +310,9 @@ def _vector(what: str, given: ArrayLike, size: int) -> Array:
     return found
 
 
-def _at_start(
-    states: dict[Var, float], steps: list[Step], wanted: list[Expr], forces: Load, t: Var, k: Var
-) -> Array:
-    """Evaluate expressions at t = 0."""
-    channels = tuple(Channel(str(i), e) for i, e in enumerate(wanted))
-    tick = Tick("start", forces.period, t, k, forces.inputs, states, {}, tuple(steps), channels)
-    result = Runner(tick, "numpy").run(1, None if forces.table is None else forces.table[:1])
+def _at_start(tick: Tick, table: Array | None) -> Array:
+    """Return the channels of a tick at t = 0."""
+    result = Runner(tick, "numpy").run(1, None if table is None else table[:1])
     values = np.array([c[0] for c in result.channels.values()]) if result.finished else np.array([np.nan])
     if not np.isfinite(values).all():
         raise InputError(
@@ -334,86 +339,23 @@ def _diverged(scheme: Scheme, tick: Tick, M: ArrayLike, K: ArrayLike | None, mes
     return text
 
 
-class Load:
-    """External forces on a structure, by expressions of time or by a table.
-
-    Parameters
-    ----------
-    load
-        None; an array of shape (steps + 1, n); or one entry per degree of freedom: a number, a `Signal` or a
-        function of the time, an expression. One degree of freedom needs no list.
-    names
-        Degrees of freedom.
-    period, steps
-        Time step in seconds, and how many.
-    time
-        The variable of the time.
-
-    Attributes
-    ----------
-    inputs, table
-        Inputs of the tick for what has no closed form, and their values, a row per tick; None if there are
-        none.
-    """
-
-    def __init__(self, load: Any, names: Sequence[str], period: float, steps: int, time: Var) -> None:
-        self.period, self.time = period, time
-        self.inputs: tuple[Var, ...] = ()
-        self.table: Array | None = None
-        self._entries: list[Callable[[Expr], Expr] | tuple[Var, Var]] = []
-        found: list[Array] = []
-        for name, column in zip(names, self._columns(load, len(names), steps), strict=True):
-            if callable(column):
-                self._entries.append(column)
-                continue
-            now, after = Var(f"{name}.load"), Var(f"{name}.load@next")
-            self.inputs += (now, after)
-            self._entries.append((now, after))
-            found += [column, np.append(column[1:], column[-1:])]
-        if found:
-            self.table = np.column_stack(found)
-
-    def at(self, fraction: float) -> list[Expr]:
-        """Return the forces at a fraction of the step; tables are interpolated."""
-        when = self.time + Const(fraction * self.period) if fraction else self.time
-        found: list[Expr] = []
-        for entry in self._entries:
-            if callable(entry):
-                found.append(entry(when))
-                continue
-            now, after = entry
-            ends = {0.0: now, 1.0: after}
-            found.append(ends.get(fraction, now + fraction * (after - now)))
-        return found
-
-    def _columns(self, load: Any, n: int, steps: int) -> list[Any]:
-        """Return, for each degree of freedom, a function of the time or values at the instants."""
-        if load is None:
-            load = [0.0] * n
-        elif isinstance(load, Signal) or np.isscalar(load) or callable(load):
-            load = [load]
-        if not isinstance(load, np.ndarray) and not any(
-            isinstance(e, (list, tuple, np.ndarray)) for e in load
-        ):
-            if len(load) != n:
-                raise InputError(f"load: expected {n} entries, one per degree of freedom; found {len(load)}")
-            return [self._column(entry, steps) for entry in load]
+def _loads(load: Any, n: int, steps: int, period: float) -> list[Signal]:
+    """Return the force on each degree of freedom as a signal."""
+    if load is None:
+        load = [0.0] * n
+    elif isinstance(load, Signal) or np.isscalar(load):
+        load = [load]
+    if isinstance(load, np.ndarray) or any(isinstance(e, (list, tuple, np.ndarray)) for e in load):
         rows = np.asarray(load, dtype=float)
         rows = rows[:, None] if rows.ndim == 1 and n == 1 else rows
         if rows.shape != (steps + 1, n):
             raise InputError(
                 f"load: expected an array of shape ({steps + 1}, {n}), a row per instant; found {rows.shape}"
             )
-        return list(rows.T)
-
-    def _column(self, entry: Any, steps: int) -> Any:
-        if isinstance(entry, Signal):
-            closed = entry.expression(self.time) is not None
-            return entry.expression if closed else entry.sampled(np.arange(steps + 1) * self.period)
-        if callable(entry):
-            return entry
-        value = float(entry)
-        return lambda _: Const(value)
+        return [Table(np.arange(steps + 1) * period, column) for column in rows.T]
+    if len(load) != n:
+        raise InputError(f"load: expected {n} entries, one per degree of freedom; found {len(load)}")
+    return [e if isinstance(e, Signal) else Constant(number(e, "load")) for e in load]
 
 
 @dataclass(frozen=True)
