@@ -238,7 +238,6 @@ def test_a_ground_motion_is_read_from_its_file(tmp_path):
     halved = loaded('signal = "ground-motion", path = "elc.at2", motion = "velocity", peak = "0.1 gn"')
     assert halved.scale == pytest.approx(0.5)
     for wrong, words in (
-        ('signal = "at2", path = "elc.at2", scale = 2', r"'r' is in m/s\^2; expected a signal in m/s"),
         ('signal = "ground-motion", path = "elc.at2"', r"take \.velocity\(\)"),
         ('signal = "ground-motion", path = "elc.at2", motion = "speed"', "unknown motion 'speed'"),
     ):

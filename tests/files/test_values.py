@@ -38,7 +38,7 @@ OWN = {
     }
 }
 """What a family means by some of these."""
-READ = {"file", "at2"}
+READ = {"file"}
 """Kinds that are read from files."""
 FAMILIES_OF_VALUES = sorted(
     {"controller", "envelope", "element", "imperfection", "inner_loop", "integrator", "hydraulic", "damper"}

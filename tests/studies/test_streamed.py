@@ -227,11 +227,11 @@ class Card:
         self.run_some = batches._one_by_one(tick, [v.name for v in varied], plan)
         self.blocks = []
 
-    def run(self, steps, rows, state, table, ends, progress):
-        self.blocks.append(len(state))
-        self.run_some(steps, rows, state, table, ends)
+    def run(self, lot, progress):
+        self.blocks.append(len(lot))
+        self.run_some(lot)
         if progress is not None:
-            progress(len(state), len(state))
+            progress(len(lot), len(lot))
 
 
 def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_path):

@@ -25,7 +25,6 @@ from bondloop.engine.data import (
     describable,
     import_all_kinds,
     is_words,
-    number,
     parsed,
     path_of,
     raise_faults,
@@ -40,7 +39,7 @@ from bondloop.files.python_file import hidden, python_kind, source_of
 from bondloop.hybrid import parameters_of_file, read_test
 from bondloop.integrate import structural  # noqa: F401
 from bondloop.rehearsal import run_length
-from bondloop.results.motions import read_at2, read_ground_motion
+from bondloop.results.motions import read_ground_motion
 from bondloop.signals import Recorded, Table
 
 if TYPE_CHECKING:
@@ -307,24 +306,6 @@ def _named(family: str, name: str, folder: Path) -> str:
     if "<locals>" in word:
         raise hidden(word.rpartition(".")[2])
     return f"{Path(os.path.relpath(f'{file}.py', folder)).as_posix()}:{word}"
-
-
-@describable("signal", "at2", remembered=False)
-def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str = "linear") -> Table:
-    """Return a ground acceleration in m/s² from a file of PEER's strong-motion database.
-
-    Parameters
-    ----------
-    path
-        The AT2 file.
-    scale
-        What it is multiplied by.
-    interpolation
-        Between samples: ``"linear"``, ``"cubic"`` or ``"hold"``.
-    """
-    motion = read_at2(path)
-    factor = number(scale, "scale", "1")
-    return Table(motion.time, factor * motion.values, interpolation, "zero", "m/s^2")
 
 
 @describable("signal", "ground-motion", remembered=False)

@@ -137,6 +137,38 @@ class Ends(NamedTuple):
     channel: NDArray[np.int64]
 
 
+@dataclass(frozen=True, eq=False)
+class Lot:
+    """Tests of a batch that run together, from their first tick on.
+
+    Attributes
+    ----------
+    steps
+        Ticks of each.
+    rows
+        A row of inputs for each tick, the same for all tests; None where there are none.
+    state
+        (tests, size of the state); changed in place.
+    table
+        What is varied, (tests, parameters).
+    ends
+        How each ended, (tests, 3) as `Ends` has it; changed in place.
+    """
+
+    steps: int
+    rows: NDArray[np.float64] | None
+    state: NDArray[np.float64]
+    table: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def part(self, tests: slice) -> Lot:
+        """Return some of the tests, whose states and ends are those of this lot."""
+        return Lot(self.steps, self.rows, self.state[tests], self.table[tests], self.ends[tests])
+
+
 class BatchLoop(Protocol):
     """A tick, ready to be executed many times, for many tests."""
 

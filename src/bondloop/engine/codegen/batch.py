@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.engine.codegen import tolerances
-from bondloop.engine.codegen.backend import Ends
+from bondloop.engine.codegen.backend import Ends, Lot
 from bondloop.engine.codegen.c_lanes import lane_obstacle, write_lanes
 from bondloop.engine.codegen.cuda import CudaBatch, gpu_obstacle
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, WORST, Plan
@@ -429,10 +429,11 @@ class Batch:
             state[:, own.index(name)] = table[:, column]
         ends = np.zeros((len(table), 3), dtype=np.int64)
         chosen = np.ascontiguousarray(table[:, self._values])
+        lot = Lot(steps, rows, state, chosen, ends)
         if self._cuda is not None:
-            self._cuda.run(steps, rows, state, chosen, ends, progress)
+            self._cuda.run(lot, progress)
         else:
-            self._in_shares(steps, rows, state, chosen, ends, jobs, progress)
+            self._in_shares(lot, jobs, progress)
         return state[:, [own.index(name) for name in self.wanted]], ends
 
     def _shared(
@@ -478,18 +479,9 @@ class Batch:
             raise InputError(f"{self.tick.name} needs inputs of shape {(steps, wanted)}; found {rows.shape}")
         return rows
 
-    def _in_shares(
-        self,
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        state: NDArray[np.float64],
-        table: NDArray[np.float64],
-        ends: NDArray[np.int64],
-        jobs: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
+    def _in_shares(self, lot: Lot, jobs: int, progress: Callable[[int, int], None] | None) -> None:
         """Give every thread some packs at a time; the first share of each measures."""
-        tests, done, stop = len(state), 0, False
+        tests, done, stop = len(lot), 0, False
         places = iter(_shares(tests, self.width, jobs))
 
         def work(first: int, last: int) -> None:
@@ -498,7 +490,7 @@ class Batch:
             while at < last and not stop:
                 end = min(last, at + n)
                 began = time.perf_counter()
-                self._run(steps, rows, state[at:end], table[at:end], ends[at:end])
+                self._run(lot.part(slice(at, end)))
                 wall = time.perf_counter() - began
                 done += end - at
                 at = end
@@ -556,7 +548,7 @@ def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
     return [(a, min(tests, a + size)) for a in range(0, tests, size)]
 
 
-RunSome = Callable[..., None]
+RunSome = Callable[[Lot], None]
 
 
 def _chosen(tick: Tick, backend: str) -> tuple[str, str]:
@@ -594,18 +586,10 @@ def _lanes(tick: Tick, varied: Sequence[Var], width: int, plan: Plan) -> RunSome
     function.argtypes = [*[ctypes.c_long] * 3, ctypes.c_double, *[pointer] * 5]
     own = (plan.size - plan.scalars) * width + plan.size
 
-    def run(
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        state: NDArray[np.float64],
-        table: NDArray[np.float64],
-        ends: NDArray[np.int64],
-    ) -> None:
-        work = np.empty(own)
-        function(
-            *(len(state), steps, 0, tick.period, None if rows is None else rows.ctypes.data),
-            *(state.ctypes.data, table.ctypes.data, work.ctypes.data, ends.ctypes.data),
-        )
+    def run(lot: Lot) -> None:
+        work, rows = np.empty(own), None if lot.rows is None else lot.rows.ctypes.data
+        arrays = (lot.state, lot.table, work, lot.ends)
+        function(len(lot), lot.steps, 0, tick.period, rows, *(array.ctypes.data for array in arrays))
 
     return run
 
@@ -615,17 +599,11 @@ def _one_by_one(tick: Tick, varied: Sequence[str], plan: Plan) -> RunSome:
     places = [i for n in varied for i, v in enumerate(plan.parameters) if v.name == n]
     defaults = np.array([*tick.parameters.values()] or [0.0], dtype=float)
 
-    def run(
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        state: NDArray[np.float64],
-        table: NDArray[np.float64],
-        ends: NDArray[np.int64],
-    ) -> None:
-        parameters = np.tile(defaults, (len(state), 1))
-        parameters[:, places] = table
-        record = np.empty((len(state), 1, len(tick.channels)))
-        found = runner.batch(steps, None if rows is None else rows[None, :steps], state, parameters, record)
-        ends[:] = np.column_stack(found)
+    def run(lot: Lot) -> None:
+        parameters = np.tile(defaults, (len(lot), 1))
+        parameters[:, places] = lot.table
+        record = np.empty((len(lot), 1, len(tick.channels)))
+        rows = None if lot.rows is None else lot.rows[None, : lot.steps]
+        lot.ends[:] = np.column_stack(runner.batch(lot.steps, rows, lot.state, parameters, record))
 
     return run

@@ -24,6 +24,7 @@ from bondloop.errors import CompileError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.engine.codegen.backend import Lot
     from bondloop.engine.ir import Tick, Var
 
 
@@ -48,19 +49,11 @@ class CudaBatch:
         self._kernels = found.kernels(found.compiled(write_cuda(tick, varied)))
         self.kernel_seconds, self.card = 0.0, found.name
 
-    def run(
-        self,
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        state: NDArray[np.float64],
-        table: NDArray[np.float64],
-        ends: NDArray[np.int64],
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        """Run all tests; states and ends are changed in place."""
-        tests = len(state)
-        each = 8 * (self._plan.size + table.shape[1] + 3)
-        room = self._device.free_bytes - (0 if rows is None else rows.nbytes)
+    def run(self, lot: Lot, progress: Callable[[int, int], None] | None) -> None:
+        """Run all tests."""
+        tests = len(lot)
+        each = 8 * (self._plan.size + lot.table.shape[1] + 3)
+        room = self._device.free_bytes - (0 if lot.rows is None else lot.rows.nbytes)
         share = max(1, min(tests, int(0.8 * room) // each))
         for at in range(0, tests, share):
             part = slice(at, min(tests, at + share))
@@ -70,26 +63,17 @@ class CudaBatch:
                     progress(round(part.start + done * (part.stop - part.start)), tests)
 
             with self._kernels as kernels:
-                self._share(kernels, steps, rows, state[part], table[part], ends[part], so_far)
+                self._share(kernels, lot.part(part), so_far)
 
-    def _share(
-        self,
-        kernels: Kernels,
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        state: NDArray[np.float64],
-        table: NDArray[np.float64],
-        ends: NDArray[np.int64],
-        so_far: Callable[[float], None],
-    ) -> None:
-        name, tests = self._tick.name, len(state)
-        across = np.ascontiguousarray(state.T)
+    def _share(self, kernels: Kernels, lot: Lot, so_far: Callable[[float], None]) -> None:
+        name, tests, steps = self._tick.name, len(lot), lot.steps
+        across = np.ascontiguousarray(lot.state.T)
         place = kernels.array(across)
-        varied = kernels.array(np.ascontiguousarray(table.T))
+        varied = kernels.array(np.ascontiguousarray(lot.table.T))
         stops = np.full((3, tests), -1, dtype=np.int64)
         stops[0] = 0
         ended = kernels.array(stops)
-        inputs = kernels.array(rows if rows is not None else 8)
+        inputs = kernels.array(lot.rows if lot.rows is not None else 8)
         width = len(self._tick.inputs)
         first, chunk = 0, tolerances.FIRST_STEPS
         period = ctypes.c_double(self._tick.period)
@@ -108,8 +92,8 @@ class CudaBatch:
             chunk = max(1, int(tolerances.LAUNCH_SECONDS / max(wall, 1e-6) * n))
         kernels.read(place, across)
         kernels.read(ended, stops)
-        state[:] = across.T
-        ends[:] = stops.T
+        lot.state[:] = across.T
+        lot.ends[:] = stops.T
 
 
 # NVIDIA's compiler at run time (NVRTC) and driver, by ctypes: no more is needed to run a kernel.
