@@ -441,7 +441,7 @@ def library(seed: int, only: str | None) -> str:
     return wrong or "refused where it is read by a process of its own"
 
 
-def hunt(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None = None) -> dict[str, Any]:
+def fuzz(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None = None) -> dict[str, Any]:
     """Change that many bytes, or as many as the time allows; return counts and what went wrong."""
     done, files, seed = 0, 0, first
     wrong: list[str] = []
@@ -475,7 +475,7 @@ def hunt(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None 
 
 
 def main() -> None:
-    """Hunt, and print what was found."""
+    """Read mutated files, and print what was found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bytes", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
@@ -486,7 +486,7 @@ def main() -> None:
     if given.child:
         child(*given.child, given.kind)
         return
-    answer = hunt(given.first, given.bytes, given.seconds, given.kind)
+    answer = fuzz(given.first, given.bytes, given.seconds, given.kind)
     print(f"{answer['bytes']:,} bytes in {answer['files']:,} files, up to seed {answer['next'] - 1}")
     print("\n".join(["in the HDF5 library:", *answer["library"]]) if answer["library"] else "")
     print("\n".join(answer["wrong"]) or "every file was read, or refused in a sentence")

@@ -25,14 +25,14 @@ from bondloop.structures import read_matrices
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
 
 
-from mutated_files import KINDS, _run, hunt, original
+from mutated_files import KINDS, _run, fuzz, original
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_changed_files_are_read_or_refused():
     """20,000 changed bytes here; tests/hostile/mutated_files.py changes a million."""
-    answer = hunt(first=3_000_000, bytes_changed=20_000, seconds=120)
+    answer = fuzz(first=3_000_000, bytes_changed=20_000, seconds=120)
     assert answer["wrong"] == []
     assert answer["files"] > 20
 

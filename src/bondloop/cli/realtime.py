@@ -43,7 +43,7 @@ from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
-    from bondloop.realtime import Live, Preflight, Prepared
+    from bondloop.realtime import Live, Preflight, RealtimeSession
     from bondloop.rehearsal import Run
 
 
@@ -374,7 +374,7 @@ def _given(loop: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _run(made: Prepared, path: Path, who: str, confirmed: Sequence[str], as_json: bool) -> Run:
+def _run(made: RealtimeSession, path: Path, who: str, confirmed: Sequence[str], as_json: bool) -> Run:
     """Run it, with the pre-flight list and the keys at this terminal."""
     terminal = TerminalList(who, confirmed, sys.stdin if sys.stdin.isatty() else None)
     with contextlib.ExitStack() as keys:
@@ -403,7 +403,7 @@ def _report_left_out(test: HybridTest) -> None:
         )
 
 
-def _told(made: Prepared, keys: contextlib.ExitStack) -> Callable[[str], None]:
+def _told(made: RealtimeSession, keys: contextlib.ExitStack) -> Callable[[str], None]:
     """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
 
     def tell(segment: str) -> None:
@@ -474,7 +474,7 @@ def _trouble_reporter() -> Callable[[Live], None]:
     return tell
 
 
-def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> None:
+def _watch(name: str, made: RealtimeSession, seconds: float | None, as_json: bool) -> None:
     from bondloop.realtime import Measured, measured_line, watch_measured
     from bondloop.safety import cause_words
 
@@ -574,7 +574,7 @@ def _period(run: Run) -> float:
     return 1.0 / float(run.record.description["rate"])
 
 
-def _print_dry_run(name: str, made: Prepared, as_json: bool) -> None:
+def _print_dry_run(name: str, made: RealtimeSession, as_json: bool) -> None:
     options = made.options
     if as_json:
         print_json(

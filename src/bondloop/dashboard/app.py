@@ -23,7 +23,7 @@ from bondloop.dashboard.access import COOKIE, Access, Allowance
 from bondloop.dashboard.client import Client, Closed
 from bondloop.dashboard.frames import PLANE, STRIP
 from bondloop.dashboard.hub import Hub
-from bondloop.dashboard.preparation import Preparing
+from bondloop.dashboard.preparation import CheckService
 from bondloop.errors import BondloopError, InputError
 from bondloop.readers import Reader, UnreadableError
 
@@ -444,7 +444,7 @@ def application(settings: Settings, port: int, stop: StopProcess | None = None) 
         said = f"{type(error).__name__}: {error}"
         return JSONResponse({"error": f"the server could not do it ({said:.200})"}, 500)
 
-    replay, preparing = Replay(settings), Preparing(settings)
+    replay, preparing = Replay(settings), CheckService(settings)
     app = Starlette(
         routes=[
             Route("/", page),

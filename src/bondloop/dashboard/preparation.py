@@ -31,7 +31,7 @@ CHECK_NICE = 10
 """By how much the loop goes first."""
 
 
-class Preparing:
+class CheckService:
     """Serves the check of the test that the server was started for.
 
     Parameters

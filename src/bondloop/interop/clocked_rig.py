@@ -30,7 +30,7 @@ class ClockedRig(FollowingRig):
     test
         The test that the loop runs, a `HybridTest` with an `ExternalHalf`.
     telemetry
-        Name of the loop's telemetry: what `bondloop.realtime.session.Prepared.run` gives to ``companion``.
+        Name of the loop's telemetry, which `RealtimeSession.run` gives to its ``companion``.
 
     Attributes
     ----------

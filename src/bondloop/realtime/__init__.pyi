@@ -25,7 +25,7 @@ from bondloop.realtime.ring import Status as Status
 from bondloop.realtime.ring import bin_edges as bin_edges
 from bondloop.realtime.segment import Segment as Segment
 from bondloop.realtime.segment import is_alive as is_alive
-from bondloop.realtime.session import Prepared as Prepared
+from bondloop.realtime.session import RealtimeSession as RealtimeSession
 from bondloop.realtime.session import prepare as prepare
 from bondloop.realtime.session import run_realtime as run_realtime
 from bondloop.realtime.snapshot import Event as Event

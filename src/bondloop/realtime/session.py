@@ -166,7 +166,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     open_end: bool = False,
     options: Mapping[str, Any] | None = None,
     policy: SessionPolicy | None = None,
-) -> Prepared:
+) -> RealtimeSession:
     """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`.
 
     With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
@@ -206,7 +206,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
         refuse_misfits(channels, test)
     loop = _loop(test, link, drivers, libraries, channels, includes)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
-    return Prepared(
+    return RealtimeSession(
         test, seconds, given.steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
         emulated=emulated, inactive=inactive, channels=channels,
         policy=policy,
@@ -301,7 +301,7 @@ def _pace(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class RealtimeSession:
     """A test that is checked and built, ready to be started.
 
     Attributes
@@ -626,7 +626,7 @@ class _Start:
 class _SessionWords:
     """What the supervisor writes for the pre-flight list, now and then while nothing moves."""
 
-    def __init__(self, made: Prepared, loop: LoopProcess, path: Path) -> None:
+    def __init__(self, made: RealtimeSession, loop: LoopProcess, path: Path) -> None:
         self._loop, self._path, self._due = loop, path, 0.0
         self._every = made.policy.words_every
         self._words: dict[str, object] = {

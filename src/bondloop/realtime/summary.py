@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.process import LoopProcess
     from bondloop.realtime.ring import Ring, Status
-    from bondloop.realtime.session import Prepared
+    from bondloop.realtime.session import RealtimeSession
 
 
 Measured = Mapping[str, tuple[float, str]]
 """Values with their units, by name."""
 
 
-def watch_measured(made: Prepared, show: Callable[[Measured], None], seconds: float | None = None) -> Status:
+def watch_measured(
+    made: RealtimeSession, show: Callable[[Measured], None], seconds: float | None = None
+) -> Status:
     """Open the link of a test and stay inactive: the sensors are read, nothing is commanded or recorded.
 
     It ends at Ctrl-C, after `seconds`, or when the loop ends by itself because something is wrong: then the

@@ -81,7 +81,7 @@ less often."""
 
 REMEMBERED, SHORT = 3, 1_000_000
 """Stretches after the end of the test that are remembered, of so many recorded numbers at most: what is tried
-to find the size of a knock is run again as the beginning of what follows, and without the knock beside it."""
+to find the size of an impulse is run again as the beginning of what follows, and without the impulse."""
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
