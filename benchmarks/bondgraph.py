@@ -223,13 +223,13 @@ def _matrices(system: Any) -> Any:
 
 def fields() -> None:
     """Fields of many ports: as products, and one parameter an entry where that is still possible."""
-    from bondloop.bondgraph import field_products
+    from bondloop.bondgraph.passes import field_laws
 
     print("\n### Two dense fields of n ports, mass and stiffness\n")
     print("| n | data (MB) | as | compile (s) | objects (MB) | numeric (s) | function (s) | one call (ms) |")
     print("|---:|---:|---|---:|---:|---:|---:|---:|")
     for n, few in ((60, 60), (60, 8), (500, 8)):
-        field_products.FEW_PORTS = few
+        field_laws.FEW_PORTS = few
         A = np.random.default_rng(0).normal(size=(n, n))
         model = Model("field")
         model.v, model.force = One(size=n), Se("F")
@@ -251,7 +251,7 @@ def fields() -> None:
             f"| {function:.3f} | {1000 * call:.2f} |",
             flush=True,
         )
-    field_products.FEW_PORTS = 8
+    field_laws.FEW_PORTS = 8
 
 
 def _equations(model: Model) -> Any:

@@ -7,7 +7,7 @@ difference of any motion from that of the model in one piece (opensees_earthquak
 largest motion. Both programs take Newmark's average acceleration with the same step; no actuator has dynamics
 that show, for a virtual junction cancels them.
 
-OpenSeesPy may live in an environment of its own: the path of that environment's Python is the argument.
+OpenSeesPy may live in an environment of its own, with NumPy: the path of its Python is the argument.
 Without it a fresh one is made with `python -m venv` and pip.
 """
 
@@ -77,7 +77,7 @@ def opensees(python: str, case: models.Case, damping: str, ground: dict[str, Tab
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Hybrid tests on moving ground, beside OpenSees.")
-    parser.add_argument("--opensees", help="Python of an environment with OpenSeesPy")
+    parser.add_argument("--opensees", help="Python of an environment with OpenSeesPy and NumPy")
     parser.add_argument("--seconds", type=float, default=10.0)
     options = parser.parse_args()
     python = options.opensees or environment()

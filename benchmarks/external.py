@@ -13,7 +13,8 @@ import threading
 import time
 from pathlib import Path
 
-from bondloop.interop import RehearsedRig, Server
+from bondloop.interop import RehearsedRig
+from bondloop.interop.server import Server
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "opensees"
 sys.path.insert(0, str(EXAMPLE))
