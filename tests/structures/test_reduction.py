@@ -136,8 +136,9 @@ def test_modal_system_is_the_modal_sum(cantilever):
     assert system.inputs == ("tip.uy.force",)
     w = np.linspace(0.5, 200, 50)
     H = system.frequency_response(w)
-    for k, (dof, motion) in enumerate([(TIP, "displacement"), (MIDDLE, "velocity")]):
-        expected = frequency_response(cantilever, TIP, dof, w, motion=motion, by_modes=few)[:, 0, 0]
+    per_mode = 1 / (few.omega**2 - w[:, None] ** 2 + 1j * w[:, None] * few.damping)
+    for k, (dof, factor) in enumerate([(TIP, 1), (MIDDLE, 1j * w)]):
+        expected = factor * (per_mode @ (few.rows([dof])[0] * few.rows([TIP])[0]))
         np.testing.assert_allclose(H[:, k, 0], expected, atol=1e-9 * np.abs(expected).max())
     alpha, beta = 0.2, 1e-4
     poles = np.sort_complex(system.poles())

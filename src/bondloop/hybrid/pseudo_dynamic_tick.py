@@ -31,9 +31,11 @@ from bondloop.errors import InputError, UnknownNameError
 from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, inserted, names_energy, recoverable
 from bondloop.hybrid.ground import GroundInTick
 from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
+from bondloop.hybrid.wiring import bounds_of
 from bondloop.integrate import Coupling, Exact
 from bondloop.integrate.structural import EquationOfMotion, Motion, combination, spread, stepped_by
-from bondloop.rehearsal import SCALE, diverged, limit_word
+from bondloop.rehearsal import SCALE, limit_word
+from bondloop.rigs import indexed
 from bondloop.signals import Signals
 from bondloop.structures import Matrices, dof_domain
 from bondloop.substructure import ground_input
@@ -131,7 +133,9 @@ class PseudoDynamicTick:
         whole = Complete(test.complete, test.numerical, test.interface, test.excitation, self._beyond())
         steps, forces = whole.steps(self.signals, test.period)
         self.states.update(dict.fromkeys(whole.system.state_vars, 0.0))
-        for i, (suffix, f, x) in enumerate(zip(self._suffixes, forces, whole.displacements, strict=True)):
+        for i, (suffix, f, x) in enumerate(
+            zip(indexed("", len(self.at)), forces, whole.displacements, strict=True)
+        ):
             for word, value, quantity, ours in (
                 ("force", f, self.domains[i].effort, "force"),
                 (
@@ -162,17 +166,13 @@ class PseudoDynamicTick:
 
     # ---------------------------------------------------------------- the tick
 
-    @property
-    def _suffixes(self) -> list[str]:
-        return [f"[{i}]" if len(self.at) > 1 else "" for i in range(len(self.at))]
-
     def _channels(self) -> list[Channel]:
         m, built = self.motion, self.built
         channels = [
             Channel.of(n, self.signals.at(n, s, 0.0), None, Role.EXCITATION)
             for n, (s, _) in self.test.excitation.items()
         ]
-        for j, (i, suffix) in enumerate(zip(self.at, self._suffixes, strict=True)):
+        for j, (i, suffix) in enumerate(zip(self.at, indexed("", len(self.at)), strict=True)):
             d = self.domains[j]
             controlled = d.acceleration if self.test.rig.control == "acceleration" else d.displacement
             here: list[tuple[str, Expr, Quantity, Role]] = [
@@ -235,15 +235,11 @@ class PseudoDynamicTick:
         )  # fmt: skip
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:
-        bounds = {c.name: diverged(c.meaning) for c in channels}
+        bounds = bounds_of(channels, self.test.limits)
         rig = self.test.rig.bounds
         words = {"displacement": "stroke", "velocity": "velocity", "acceleration": "acceleration"}
-        limits = self.test.limits
         for c in channels:
             word = limit_word(c.meaning)
-            given = getattr(limits, word, None) if word else None
-            if given is not None:
-                bounds[c.name] = float(given)
             if word in words and word in rig and rig[word] <= bounds[c.name]:
                 bounds[c.name] = rig[word]
                 more = words[word]
@@ -379,8 +375,7 @@ class Complete:
 
     def steps(self, signals: Signals, period: float) -> tuple[list[Step], list[Var]]:
         """Statements of one tick, and the variables of the coupling forces at its beginning."""
-        indices = [f"[{i}]" if len(self.interface) > 1 else "" for i in range(len(self.interface))]
-        force = [Var(f"reference.force{i}") for i in indices]
+        force = [Var(name) for name in indexed("reference.force", len(self.interface))]
         now = [signals.at(k, s, 0.0) for k, (s, _) in self.loads.items()]
         terms: list[tuple[NDArray[np.float64], Sequence[Expr]]] = [
             (self.force_matrix, self.system.state_vars)

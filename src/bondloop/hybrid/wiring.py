@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bondloop.engine import System
     from bondloop.hybrid.test import HybridTest
     from bondloop.rigs import RigSystem
+    from bondloop.safety import Limits
 
 
 Part = Literal["computer", "rig", "reference"]
@@ -126,20 +127,10 @@ class Wiring:
         tick = Tick(
             identifier(test.name, "test_") + suffix,
             test.period, self.time, self.count, (*self.signals.inputs, *measured), self.states,
-            self.parameters, (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels),
-            measured,
+            self.parameters, (*self.signals.steps, *self.steps), tuple(channels),
+            bounds_of(channels, test.limits), measured,
         )  # fmt: skip
         return tunable_tick(tick, {**targets_from_outside(test.numerical), **test.tunable})
-
-    def _bounds(self, channels: Iterable[Channel]) -> dict[str, float]:
-        bounds = {c.name: diverged(c.meaning) for c in channels}
-        limits = self.test.limits
-        for c in channels:
-            word = limit_word(c.meaning)
-            limit = getattr(limits, word, None) if word else None
-            if limit is not None:
-                bounds[c.name] = limit
-        return bounds
 
     def _continuous(self) -> None:
         """Integrate computer and rig as one system: the ideal coupling, without sampling."""
@@ -314,6 +305,16 @@ class Wiring:
                         name = f"measured.{word}{suffix}"
                         channels.append(Channel.of(name, value, quantity, Role.MEASURED, i))
         return channels if self.balance is None else [*channels, *self.balance.channels(self._energies)]
+
+
+def bounds_of(channels: Iterable[Channel], limits: Limits | None) -> dict[str, float]:
+    """Return what channels must not pass: limits, or what no rig reaches."""
+    bounds = {}
+    for c in channels:
+        word = limit_word(c.meaning)
+        limit = getattr(limits, word, None) if word else None
+        bounds[c.name] = diverged(c.meaning) if limit is None else float(limit)
+    return bounds
 
 
 def recorded(test: HybridTest, path: str) -> Wanted:

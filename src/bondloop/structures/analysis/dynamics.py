@@ -129,7 +129,6 @@ def _divided(f: Callable[[Array], Array], slope: Callable[[Array], Array], x1: A
     return np.asarray(np.where(close, mean, quotient).real)
 
 
-_INFINITE = "the response at {:g} rad/s is infinite: an undamped mode lies there; leave this frequency out"
 MOTIONS = ("displacement", "velocity", "acceleration")
 
 
@@ -140,10 +139,10 @@ def frequency_response(
     omega: ArrayLike,
     *,
     motion: Literal["displacement", "velocity", "acceleration"] = "displacement",
-    by_modes: Modes | int | None = None,
-    static_correction: bool = False,
 ) -> NDArray[np.complex128]:
-    """Return the motion per unit force, u = (K + jωC - ω²M)⁻¹ F.
+    """Return the motion per unit force, u = (K + jωC - ω²M)⁻¹ F: one sparse factorisation per frequency.
+
+    That of some modes alone is ``modal_system(modes, ...).frequency_response(omega)``.
 
     Parameters
     ----------
@@ -157,11 +156,6 @@ def frequency_response(
         Angular frequencies in rad/s, shape (f,).
     motion
         What to report.
-    by_modes
-        None: one sparse factorisation per frequency. Modes, or how many: their sum, with damping that
-        couples modes left out.
-    static_correction
-        With modes: add what the modes left out contribute statically (residual flexibility).
 
     Returns
     -------
@@ -180,38 +174,17 @@ def frequency_response(
     w = np.atleast_1d(si_array(omega, "omega", "rad/s"))
     F = pattern(matrices, force)
     rows = matrices.indices([output] if isinstance(output, str) else output)
-    if by_modes is None:
-        H = _direct(matrices, F, rows, w)
-    else:
-        basis = modes(matrices, by_modes) if isinstance(by_modes, int) else by_modes
-        H = _by_modes(basis, F, rows, w)
-        if static_correction:
-            H = H + residual_flexibility(matrices, basis, F)[rows]
-    return np.asarray(H * (1j * w[:, None, None]) ** MOTIONS.index(motion))
-
-
-def _direct(
-    matrices: Matrices, F: NDArray[np.float64], rows: list[int], w: NDArray[np.float64]
-) -> NDArray[np.complex128]:
     H = np.empty((len(w), len(rows), F.shape[1]), dtype=complex)
     right = F.astype(complex)
-    for k, omega in enumerate(w):
+    for k, frequency in enumerate(w):
         try:
-            H[k] = dynamic_solver(matrices, -(omega**2), 1j * omega, "symmetric")(right)[rows]
+            H[k] = dynamic_solver(matrices, -(frequency**2), 1j * frequency, "symmetric")(right)[rows]
         except RuntimeError:
-            raise SolveError(_INFINITE.format(omega)) from None
-    return H
-
-
-def _by_modes(
-    basis: Modes, F: NDArray[np.float64], rows: list[int], w: NDArray[np.float64]
-) -> NDArray[np.complex128]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = 1 / (basis.omega**2 - w[:, None] ** 2 + 1j * w[:, None] * basis.damping)
-    if not np.all(np.isfinite(gain)):
-        k = int(np.flatnonzero(~np.isfinite(gain).all(axis=1))[0])
-        raise SolveError(_INFINITE.format(w[k]))
-    return np.asarray(np.einsum("im,fm,mj->fij", basis.shapes[rows], gain, basis.shapes.T @ F, optimize=True))
+            raise SolveError(
+                f"the response at {frequency:g} rad/s is infinite: an undamped mode lies there; leave this "
+                "frequency out"
+            ) from None
+    return np.asarray(H * (1j * w[:, None, None]) ** MOTIONS.index(motion))
 
 
 def residual_flexibility(matrices: Matrices, basis: Modes, F: NDArray[np.float64]) -> NDArray[np.float64]:
