@@ -8,7 +8,7 @@ test. Each lane's numbers are those of the test alone, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -161,12 +161,7 @@ class LaneBody(CBody):
         """Execute a statement for one lane after the other, by the lines of one test in a function."""
         plan, inside = self.plan, list(every([step]))
         written = {v: 0 for s in inside for v in s.writes}
-        read: dict[Var, int] = {}
-        known: set[Var] = set()
-        for s in inside:  # what a search begins with is read before it is written there
-            found = written if s.inner else s.writes if isinstance(s, Loop) else ()
-            read |= {v: 0 for v in s.reads if v in plan.states or (v not in known and v not in found)}
-            known.update(s.writes)
+        read = self._read_inside(inside, written)
         given = [v for v in read if v not in plan.states]
         seen = self._read_after(step)
         results = [v for v in written if v not in plan.states and v in seen]
@@ -185,6 +180,17 @@ class LaneBody(CBody):
             *(f"    {place} = result[{i}];" for i, place in enumerate(outputs)),
             "}",
         ]
+
+    def _read_inside(self, inside: Sequence[Step], written: Container[Var]) -> list[Var]:
+        """Return the variables that statements read and have not computed before."""
+        read: dict[Var, None] = {}
+        known: set[Var] = set()
+        for s in inside:  # what a search begins with is read before it is written there
+            found = written if s.inner else s.writes if isinstance(s, Loop) else ()
+            here = (v for v in s.reads if v in self.plan.states or (v not in known and v not in found))
+            read |= dict.fromkeys(here)
+            known.update(s.writes)
+        return list(read)
 
     def _read_after(self, step: Step) -> set[Var]:
         """Return the variables of a statement that others may read."""
