@@ -106,15 +106,22 @@ def pytest_collection_modifyitems(config, items):
 
 APART = ("tests/hybrid/test_check_against_runs.py", "tests/hybrid/test_stepped_check.py")
 """Files whose tests share nothing, and take minutes."""
+TOGETHER = ("tests/papers/test_dubois_",)
+"""Beginnings of files that share what a paper's module computes once."""
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Give each file to one worker, so that what it makes for its tests is made once; but for those apart."""
+    """Give each file to one worker, so that what it makes for its tests is made once.
+
+    Those `APART` are given test by test, those `TOGETHER` as one.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return nodeid if nodeid.startswith(APART) else super()._split_scope(nodeid)
+            if nodeid.startswith(APART):
+                return nodeid
+            return next((t for t in TOGETHER if nodeid.startswith(t)), super()._split_scope(nodeid))
 
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 

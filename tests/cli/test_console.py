@@ -25,7 +25,9 @@ def command(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("latin-1", "utf-8"))]
+)
 def test_a_rehearsal_its_report_and_the_help_are_printed(command, encoding):
     """Its delay is printed in µs, its tracking indicator in mm²."""
     rehearsed = command("run", "gawthrop-three-mass", "--out", encoding, encoding=encoding)

@@ -62,7 +62,7 @@ def test_json_and_a_process_from_a_file(bondloop, source, tmp_path):
     first_order(1.0, 0.005, delay=0.009).save(tmp_path / "model.json")
     result = bondloop(
         "tune", source, "--process", tmp_path / "model.json", "--family", "AdaptivePrediction",
-        "--seconds", 2, "--no-figures", "--json", "-o", tmp_path / "out",
+        "--budget", 8, "--seconds", 2, "--no-figures", "--json", "-o", tmp_path / "out",
     )  # fmt: skip
     assert result.exit_code == 0
     answer = json.loads(result.stdout)

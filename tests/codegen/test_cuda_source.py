@@ -78,7 +78,7 @@ def compared(tick, varied, values, inputs, folder):
 @pytest.mark.slow
 @needs_cpp
 @settings(
-    deadline=None, max_examples=12, suppress_health_check=list(HealthCheck),
+    deadline=None, max_examples=5, suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 @given(tick=ticks(), seed=st.integers(0, 1000))

@@ -81,7 +81,13 @@ def test_a_generated_tick_refuses(name, flag, kind, tmp_path, monkeypatch):
     assert not list((tmp_path / "cache").glob("*.so"))
 
 
-@pytest.mark.parametrize(("name", "flag"), ROUTES)
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        pytest.param(name, flag, marks=() if flag == "-ffinite-math-only" else pytest.mark.nightly)
+        for name, flag in ROUTES
+    ],
+)
 def test_every_file_that_looks_for_nan_refuses(name, flag):
     """Every file of C that could look for NaN, drivers too, by whatever name it calls that."""
     found = 0

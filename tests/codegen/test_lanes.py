@@ -27,7 +27,7 @@ STEPS = 30
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 DRAWN = settings(
     deadline=None,
-    max_examples=20,
+    max_examples=10,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )

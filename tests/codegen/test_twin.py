@@ -21,7 +21,7 @@ from random_ticks import ticks
 STEPS = 40
 SLOW = settings(
     deadline=None,
-    max_examples=40,
+    max_examples=20,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )

@@ -48,7 +48,7 @@ def test_ready_made_tests(name, using):
 @pytest.mark.slow
 @settings(
     deadline=None,
-    max_examples=25,
+    max_examples=10,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
@@ -59,6 +59,7 @@ def test_drawn_ticks(tick):
 
 
 @pytest.mark.parametrize("using", COMPILERS)
+@pytest.mark.by_day(10)
 @pytest.mark.parametrize("seed", range(930_000, 930_010))
 def test_drawn_hybrid_tests(seed, using):
     drawn = case(seed)

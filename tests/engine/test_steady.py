@@ -39,6 +39,7 @@ def network(seed, *, law=None):
     return model, capacity, charge, edges, resistance, grounded
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("first", range(0, 800, 100))
 def test_charges_that_nothing_grounds_are_kept(first):
     # Assembled by hand: dq/dt = -G C^-1 q with G the conductances; followed to its end by matrix exponential.
@@ -58,6 +59,7 @@ def test_charges_that_nothing_grounds_are_kept(first):
         assert got == pytest.approx(end.tolist(), rel=1e-8, abs=1e-8 * np.abs(charge).max()), seed
 
 
+@pytest.mark.by_day(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_same_through_resistors_that_are_not_linear(seed):
     # The end does not depend on the resistors: equal voltage in each part, its charge kept.

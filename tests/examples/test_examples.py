@@ -182,13 +182,13 @@ def test_adaptive_control(tmp_path):
 
 def test_sub_steps(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)  # as Python itself does for a script
-    found = run("sub_steps", tmp_path, files=[f"bayer_{n}.png" for n in (*FIGURES, "map")], most=5)
+    found = run("sub_steps", tmp_path, files=[f"bayer_{n}.png" for n in (*FIGURES, "map")], most=4)
     assert found["table 2"]["structure"][0] == pytest.approx([8.55, 22.42], abs=0.0055)
     cases = {name: numbers for name, numbers in found.items() if name.startswith("figure")}
     assert [bool(numbers["stable"]) for numbers in cases.values()] == [False, True, False, True, True, True]
     assert found["figure_3: 4 ms, k = 9"]["rms_error"] == pytest.approx(0.144, abs=0.002)
-    # Up to five sub-steps, at 1, 2 and 4 ms: without compensation 2 ms need two, 4 ms four.
-    expected = [[k >= least for least in (1, 2, 4)] for k in range(1, 6)]
+    # Up to four sub-steps, at 1, 2 and 4 ms: without compensation 2 ms need two, 4 ms four.
+    expected = [[k >= least for least in (1, 2, 4)] for k in range(1, 5)]
     assert found["map"]["stable"][:, :, 0].tolist() == expected
     assert found["map"]["stable"][:, :, 1].all()
 

@@ -35,7 +35,9 @@ from compilers_here import COMPILERS, STRICT
 
 
 @pytest.mark.parametrize("using", COMPILERS)
-@pytest.mark.parametrize("hooks", [(), ("-DBL_TEST_HOOKS",)], ids=["as it is", "hooks"])
+@pytest.mark.parametrize(
+    "hooks", [(), pytest.param(("-DBL_TEST_HOOKS",), marks=pytest.mark.nightly)], ids=["as it is", "hooks"]
+)
 def test_all_c_compiles_without_a_warning(using, hooks):
     for files in (loop_sources(make_computer(), rig=make_rig()), rig_sources(make_rig())):
         assert build_program(files, "strict", COMPILERS[using], extra=(*STRICT, *hooks)).exists()

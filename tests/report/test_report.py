@@ -365,8 +365,24 @@ def test_what_happened_to_a_loop_is_told(tmp_path):
     assert {"state active", "state retreat", "state finalized"} <= set(words)
 
 
+BY_NIGHT = (
+    "dubois-damper",
+    "gawthrop-two-actuators",
+    "marths-benchmark",
+    "silva-benchmark",
+    "wagg-two-mass-rig",
+)
+"""Ready-made tests whose report takes longest; another of each kind is reported by day."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [e.name for e in papers.entries()])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(e.name, marks=pytest.mark.nightly) if e.name in BY_NIGHT else e.name
+        for e in papers.entries()
+    ],
+)
 def test_every_ready_made_test_has_its_report(entry):
     module = papers.find(entry).load()
     run = module.test().run(0.5)
