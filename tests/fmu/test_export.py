@@ -84,8 +84,15 @@ def test_tabulated_signals_travel_in_the_file(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        # The one version of every second test by day, the other of the rest.
+        pytest.param(name, version, marks=pytest.mark.nightly if (i + version) % 2 else ())
+        for i, name in enumerate(READY)
+        for version in (2, 3)
+    ],
+)
 def test_every_ready_made_test(tmp_path, name, version):
     test = ready(name)
     compare_whole(test, tmp_path / "whole.fmu", version, 200 * test.period)

@@ -16,7 +16,7 @@ needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is
 
 @needs_cmake
 @pytest.mark.slow
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [2, pytest.param(3, marks=pytest.mark.nightly)])
 def test_sources_build_with_cmake(tmp_path, version, monkeypatch):
     test = dubois_damper.test()
     with_binary = test.write_fmu(tmp_path / "with.fmu", version=version, seconds=0.1)

@@ -33,17 +33,20 @@ def test_many_turns_of_phase():
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_truth_in_90_to_99_of_100():
-    """200 seeded runs; noise of the same size on every line."""
+@pytest.mark.parametrize(
+    ("runs", "least", "most"), [(60, 51, 60), pytest.param(200, 180, 198, marks=pytest.mark.nightly)]
+)
+def test_95_per_cent_intervals_hold_the_truth_as_often(runs, least, most):
+    """Seeded runs, noise of the same size on every line; the bounds are three standard deviations away."""
     H = TRUE.response(F)
     known = {"gain": 0.97, "frequency": 22.0, "damping": 0.6, "delay": 0.00437}
     hits = dict.fromkeys(known, 0)
-    for seed in range(200):
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         fit = fit_frequency(F, H + 0.01 * (rng.normal(size=70) + 1j * rng.normal(size=70)), "G2D")
         for name, e in fit.parameters.items():
             hits[name] += e.low <= known[name] <= e.high
-    assert all(180 <= n <= 198 for n in hits.values()), hits
+    assert all(least <= n <= most for n in hits.values()), hits
 
 
 def test_coherence_tells_what_to_believe():

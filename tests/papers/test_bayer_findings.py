@@ -209,6 +209,7 @@ TABLES = {  # errors in % without overshoot at 0, 0.5 and 1 ms, None where it gr
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", TABLES)
 def test_gains_on_tables_that_are_late_and_overshoot(compensation, name):
     error, growth = (compensation["tables"][name][word] for word in ("error", "growth"))
@@ -220,6 +221,7 @@ def test_gains_on_tables_that_are_late_and_overshoot(compensation, name):
     assert worst is None or error.max() == percent(worst)
 
 
+@pytest.mark.nightly
 def test_the_peaks_with_the_recommended_gains(compensation):
     expected = {0.0: (-0.8, 12.6, -3.0), 0.5e-3: (-14.5, -13.8, -3.3), 1e-3: (-25.1, -30.1, -3.6)}
     for delay, errors in expected.items():
@@ -230,12 +232,14 @@ def test_the_peaks_with_the_recommended_gains(compensation):
     assert all(cases["P = -0.9, D = 12 ms"].growth > 10 for cases in compensation["hydraulic"].values())
 
 
+@pytest.mark.nightly
 def test_the_best_pair_of_the_map(compensation):
     P, D, error = compensation["best"]
     assert (P, D) == (-0.5, 0.016)
     assert error == percent(14.1)
 
 
+@pytest.mark.nightly
 def test_gains_on_a_servo_hydraulic_table(compensation):
     def errors(linear, name):
         return [compensation["hydraulic"][delay, linear][name] for delay in (0.0, 0.001)]
@@ -254,12 +258,14 @@ def test_gains_on_a_servo_hydraulic_table(compensation):
     assert errors(False, "P = -0.5, D = 16 ms")[1].growth == pytest.approx(9.0, abs=0.1)
 
 
+@pytest.mark.nightly
 def test_a_servo_hydraulic_table_drifts(compensation):
     drifts, motions = (1e3 * np.abs(x) for x in zip(*compensation["drift"].values(), strict=True))
     assert drifts == pytest.approx([0.95, 0.29], abs=0.1)
     assert motions == pytest.approx([0.25, 0.25], abs=0.02)
 
 
+@pytest.mark.nightly
 def test_how_much_delay_the_gains_bear(compensation):
     expected = {
         "none": (0.2, 0.1, 0.1),
@@ -271,6 +277,7 @@ def test_how_much_delay_the_gains_bear(compensation):
         assert found == pytest.approx(row), name
 
 
+@pytest.mark.nightly
 def test_why_it_is_accurate_and_what_it_costs(compensation):
     modes = compensation["second mode"]
     assert modes["none"] == pytest.approx((15.59, -2.41), abs=0.006)

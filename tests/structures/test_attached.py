@@ -44,9 +44,9 @@ def test_bars_of_a_truss_yield(form):
     model = form(m, "truss", forces={"c.ux": "push"})
     for name, ends in BARS.items():
         attach(model, name, law, elongation(structure, *ends))
-    push, h, n = bl.signals.Sine(8e3, 3.0), 1 / 1000, 1500
+    push, h, n = bl.signals.Sine(8e3, 3.0), 1 / 1000, 700
     outputs = [f"{dof}.flow" for dof in m.dofs]
-    run = bl.Simulation({"s": model.compile(outputs=outputs)}, excitation={"push": push}, rate=1000).run(1.5)
+    run = bl.Simulation({"s": model.compile(outputs=outputs)}, excitation={"push": push}, rate=1000).run(0.7)
 
     # By hand: geometry, equilibrium and the return map of each bar, stepped by Runge and Kutta.
     at = {name: np.array(xyz) for name, xyz in structure.nodes.items()}

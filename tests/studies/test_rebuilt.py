@@ -32,7 +32,11 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on
 
 
 @pytest.mark.parametrize(
-    "name", ["network.beam.inertia[1].mass", "plain.A[8,8]", "field.suspension.mass.mass"]
+    "name",
+    [
+        "network.beam.inertia[1].mass",
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in ("plain.A[8,8]", "field.suspension.mass.mass")),
+    ],
 )
 def test_what_is_worked_into_matrices_is_built_anew(name):
     """A beam's masses are in the matrices of its integrator; each case is also built and run by itself."""
