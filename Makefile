@@ -65,9 +65,9 @@ test-quick: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
 	  -m 'not slow and not realtime and not long' --ignore=tests/hostile tests $(ARGS)
 
-# The tests marked as nightly: make test leaves them out.
+# The tests marked as nightly, which make test leaves out; test-hostile has its own.
 test-nightly: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) -m nightly tests $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m nightly --ignore=tests/hostile tests $(ARGS)
 
 # Fixed draws find a fault once and never again: these are new each time, or those of SEED, whose failures are shrunk.
 test-fresh: $(DEV)
@@ -94,7 +94,7 @@ $(OPENSEES): | $(BIN)/python
 	  echo 'OpenSeesPy cannot be imported here (it needs libblas3, liblapack3, libgfortran5); its tests are skipped'; fi
 
 test-hostile: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'nightly or not nightly' tests/hostile
 	@$(MAKE) --no-print-directory hunts
 
 # The part of test-hostile that is no test of pytest's.

@@ -79,7 +79,7 @@ def now(system, u, x=()):
     return system.function(goals)(list(x), list(u), [], list(system.values().values()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(st.tuples(*[saturation] * 4), thermal, ohms, volts, st.floats(0, 1))
 @example(
     (1e-6, 1e-11, 1e-6, 1e-6), 0.01171875, 1.0, 0.0, 0.0
@@ -125,7 +125,7 @@ def test_a_bridge_in_a_simulation(peak):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(st.lists(saturation, min_size=2, max_size=4), thermal, ohms, volts)
 def test_a_chain(i_s, v_t, ohm, volt):
     model = Model("chain")
@@ -145,7 +145,7 @@ def test_a_chain(i_s, v_t, ohm, volt):
     assert i == pytest.approx(wanted, rel=1e-9 + 1e-13 * abs(volt) / v_t, abs=1e-15 * max(i_s) + 1e-29)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(st.tuples(saturation, saturation), thermal, st.floats(-9, 0).map(lambda x: 10**x), volts, volts)
 def test_a_pair_that_shares_a_current(i_s, v_t, tail, one, other):
     # Two junctions into one node, from which a current is drawn, as in a differential pair. With
@@ -168,7 +168,7 @@ def test_a_pair_that_shares_a_current(i_s, v_t, tail, one, other):
     assert got == pytest.approx(wanted, rel=1e-9 + 1e-13 * (abs(one) + abs(other)) / v_t, abs=1e-11 * total)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     st.sampled_from(["law", "inverse"]),
     st.sampled_from(["law", "inverse"]),

@@ -71,7 +71,7 @@ def random_graph(rng):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=120, phases=NO_SHRINKING, deadline=None)
+@settings(max_examples=60, phases=NO_SHRINKING, deadline=None)
 def test_drawn_graphs_agree_with_an_assembly_without_causality(seed):
     verdict = judged(random_graph(random.Random(seed)))
     assert verdict.outcome in (AGREED, PROVED), verdict

@@ -46,7 +46,7 @@ from bondloop.transfer import MassSpringDamper
 sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))
 from small_pair import halves
 
-DRAWN = settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+DRAWN = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 # ---------------------------------------------------------------- the elements that are there, once more

@@ -27,7 +27,7 @@ from bondloop.signals import Sine
 sys.path.insert(0, str(Path(__file__).parent))
 from energy_models import ELASTOMER, MIC, RELAY, TRUSS, elastomer, microphone, relay, truss
 
-DRAWN = settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+DRAWN = settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 TIGHT = {"rtol": 1e-12, "atol": 1e-18}
 
 

@@ -19,7 +19,7 @@ from drawn_graphs import FAMILIES, Graph, drawn, graph
 from motions import MOVED, Motion
 from rests import settled
 
-QUICK = settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+QUICK = settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -35,9 +35,9 @@ def test_drawn_graphs_agree_with_their_tableau(family, rng):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_seeded_graphs_agree_with_their_tableau(family):
-    outcomes = [judged(drawn(seed, family), seed).outcome for seed in range(60)]
+    outcomes = [judged(drawn(seed, family), seed).outcome for seed in range(30)]
     assert set(outcomes) == {AGREED, PROVED}
-    assert outcomes.count(AGREED) > 35
+    assert outcomes.count(AGREED) > 17
 
 
 @pytest.mark.parametrize(

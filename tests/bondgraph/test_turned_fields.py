@@ -17,7 +17,7 @@ from bondloop.errors import ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.signals import Sine
 
-DRAWN = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+DRAWN = settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 COUPLINGS = st.one_of(
     st.sampled_from([0.0, -0.0, 1e-200, -1e-200, 1e-12, 0.999, -0.999]), st.floats(-0.95, 0.95)

@@ -24,7 +24,7 @@ from test_twin import STEPS, agree, execute
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 DRAWN = settings(
     deadline=None,
-    max_examples=12,
+    max_examples=6,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )

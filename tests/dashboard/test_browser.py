@@ -199,6 +199,7 @@ def far(loop, tmp_path):
         yield served
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("server", [{"viewers": 1}], indirect=True)
 def test_a_page_without_a_place_says_why_and_gets_the_next(opened, server):
     with talking(server) as talk:
@@ -239,6 +240,7 @@ def test_a_page_that_hears_nothing_says_so(opened, far, loop):
     until(viewer, "document.getElementById('answer').innerText.includes('there is nothing to trip')")
 
 
+@pytest.mark.nightly
 def test_a_trip_fits_on_a_tablet(opened, server, loop):
     page = opened(server.url)
     page.click("#take")
@@ -261,6 +263,7 @@ def test_a_trip_fits_on_a_tablet(opened, server, loop):
         page.click("#theme")
 
 
+@pytest.mark.nightly
 def test_many_actuators_with_odd_names(opened, tmp_path):
     """Twelve interfaces that turn, and names and units that are HTML: text, and nothing else."""
     from many_actuators import odd_loop
@@ -445,7 +448,7 @@ def test_every_text_can_be_read_and_every_control_reached(opened, tmp_path):
         assert page.is_visible("#view-replay")
 
 
-@pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize("fate", [pytest.param(signal.SIGSTOP, marks=pytest.mark.nightly), signal.SIGKILL])
 def test_trip_reaches_the_loop_though_the_server_is_frozen_or_dead(opened, loop, tmp_path, fate):
     """A viewer presses Esc; the page says that it went to the stop itself, and stays red there."""
     loop.mailbox.arm()

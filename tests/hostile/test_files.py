@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
 from mutated_files import KINDS, _run, fuzz, original
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(200)
 def test_changed_files_are_read_or_refused():
     """20,000 changed bytes here; tests/hostile/mutated_files.py changes a million."""

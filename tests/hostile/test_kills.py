@@ -17,6 +17,7 @@ from kills import MEMORY, kill_one
 pytestmark = [pytest.mark.realtime, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
+@pytest.mark.nightly  # .ci/run does the first fifteen, as far as it comes
 @pytest.mark.parametrize("seed", [0, 2, 4, 7])  # recorder frozen, supervisor and loop killed, rig frozen
 def test_one_is_harmed(seed):
     outcome = kill_one(seed, recorded=True)

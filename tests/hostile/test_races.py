@@ -29,7 +29,7 @@ KINDS = ["ring", "link", "mailbox", "executive"]
 THREADS = ("-fsanitize=thread", "-g", "-O1", "-pthread")
 SEEDS = range(3)
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nightly, pytest.mark.realtime, pytest.mark.timeout(300)]
 
 
 def program(*extra, without=()):

@@ -26,7 +26,7 @@ from bondloop.realtime.programs.build import Programs, loop_sources, rig_sources
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 TABLE = np.sin(0.02 * np.arange(2001))[:, None]
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nightly, pytest.mark.realtime, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(autouse=True)
