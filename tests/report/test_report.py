@@ -273,10 +273,12 @@ def test_runs_of_different_kinds_are_said_to_be(two):
     attributes = {**two.record.attributes, "lock_step": True}
     described = {**two.record.description, "realtime": settings}
     beside = Run(replace(two.record, description=described, attributes=attributes))
-    told = "\n".join(sections.beside([ReportedRun(two, "1"), ReportedRun(beside, "2")]))
+    told = "\n".join(sections.comparison([ReportedRun(two, "1"), ReportedRun(beside, "2")]))
     assert "The tests are the same in all that they say of themselves." in told
     assert "The runs are of different kinds" in told
-    assert "different kinds" not in "\n".join(sections.beside([ReportedRun(two, "1"), ReportedRun(two, "2")]))
+    assert "different kinds" not in "\n".join(
+        sections.comparison([ReportedRun(two, "1"), ReportedRun(two, "2")])
+    )
     assert dict(facts(two))["outcome"].startswith("completed: 1001 steps in ")
 
 
