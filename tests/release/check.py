@@ -89,7 +89,10 @@ def tried(folder: Path, python: str, wheel: Path, oldest: bool) -> list[str]:
         faults.append(f"{python}: the run file was not repeated to the last bit")
     versions = run([*pip, "freeze"], home).stdout
     known = [
-        f"{n} {v}" for n, v in re.findall(r"(?m)^(h5py|matplotlib|numpy|scipy|sympy|click)==(.*)$", versions)
+        f"{n} {v}"
+        for n, v in re.findall(
+            r"(?m)^(h5py|matplotlib|numpy|pydantic|scipy|sympy|tomlkit|click)==(.*)$", versions
+        )
     ]
     (first,) = [line for line in said.splitlines() if "Python 3" in line][:1] or ["?"]
     say(f"{first.strip()}; {', '.join(known)}")
