@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.wagg_figures import figure_5
 
-from bondloop.papers import wagg_theory
 from bondloop.papers import wagg_three_mass as paper
-from bondloop.papers.wagg_three_mass import figure_5
 from bondloop.results import normalised_rms_error
+from papers import wagg_theory
 
 CASES: dict[str, dict[str, Any]] = {
     "alpha 100, beta 10, t_s 0.01": {},

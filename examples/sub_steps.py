@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from papers.bayer_figures import compared, transient
+from papers.bayer_figures import compared, table_2_text, transient
 
 from bondloop.papers import bayer_substep as paper
 from bondloop.papers.bayer_substep import PEAKS
@@ -41,7 +41,7 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
     """Draw figures 2, 3, 5 and 6 and maps up to `most` sub-steps; print and return what was found."""
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"table 2": paper.table_2()}
-    print("Table 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
+    print("Table 2, [the paper's values]:", table_2_text(), sep="\n")
     files = [transient(paper.test().run(paper.SECONDS), out / "bayer_figure_2.png")]
     print(f"\n{'':26} {'stable':>6} {'radius':>8} {'error':>9}   and of the peaks at 7.1, 15.7 and 19 Hz")
     for figure, cases in FIGURES.items():

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bayer_figures import compensation_maps
+from bayer_rehearsals import Rehearsals
 
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_substep import Rehearsals
 from bondloop.rigs import Sensor, TableDrive, WhiteNoise
 from bondloop.transfer import ServoHydraulic
 

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from bondloop.papers import bayer_substep as paper
 from bondloop.papers.bayer_substep import spectrum
 from bondloop.results.figures.layout import (
     ACTUAL,
@@ -30,13 +31,13 @@ from bondloop.results.figures.layout import (
 )
 
 if TYPE_CHECKING:
+    from bayer_rehearsals import Rehearsed
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from bondloop.papers.bayer_substep import Rehearsed
     from bondloop.rehearsal import Run
 
-__all__ = ["compared", "compensation_maps", "peak_heights", "transient"]
+__all__ = ["compared", "compensation_maps", "peak_heights", "table_2_text", "transient"]
 
 HIGHEST = 60.0
 """End of the frequency axis, Hz."""
@@ -157,6 +158,19 @@ def compensation_maps(
     bar.ax.tick_params(labelsize=STYLE.tick)
     finish(figure, path)
     return path
+
+
+def table_2_text() -> str:
+    """Write Table 2 as it comes out, the paper's values in brackets."""
+    lines = []
+    for name, found in paper.table_2().items():
+        lines.append(name)
+        for what, unit, ours, theirs in zip(
+            ("frequency", "damping"), ("Hz", "%"), found, paper.TABLE_2[name], strict=True
+        ):
+            cells = "  ".join(f"{x:7.3f} [{y:5.2f}]" for x, y in zip(ours, theirs, strict=True))
+            lines.append(f"  {what + f' [{unit}]':15}{cells}")
+    return "\n".join(lines)
 
 
 def _spectra(axes: Axes, run: Run, looks: Mapping[str, dict[str, Any]]) -> None:

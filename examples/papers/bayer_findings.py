@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from bayer_equations import coupling_force
-from bayer_figures import peak_heights
+from bayer_figures import peak_heights, table_2_text
+from bayer_rehearsals import Rehearsals, Rehearsed
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_substep import PEAKS, Rehearsals, Rehearsed, peaks
+from bondloop.papers.bayer_substep import PEAKS, peaks
 
 STEPS = (0.001, 0.002, 0.004)
 """Time steps of Figure 4. The text names 1 and 4 ms; the third is chosen."""
@@ -146,7 +147,7 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
     )
     rests = ", ".join(f"{100 * x:.1f} % at k = {k}" for k, x in numbers["left over"].items())
     print(f"E, rms over that of the force: {rests}.")
-    print("\nTable 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
+    print("\nTable 2, [the paper's values]:", table_2_text(), sep="\n")
 
     numbers["rayleigh"] = rayleigh()
     print("Rayleigh damping that fits the eight ratios best:", end=" ")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dubois_programme
 import numpy as np
+from dubois_programme import FRAMED, LAGGING, RANGE, TONES, lagging, surface, tracked
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, fsolve
 
-from bondloop.papers import dubois_damper, dubois_rig
-from bondloop.papers.dubois_damper import FRAMED, LAGGING, TONES, lagging, tracked
-from bondloop.papers.dubois_rig import AMPLITUDES, RANGE, identified, linearised, surface
+from bondloop.papers import dubois_damper
+from bondloop.papers.dubois_damper import AMPLITUDES, identified, linearised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def _rig() -> dict[str, float]:
     low = np.abs(known.fits["G1"].process.response(known_f[known_f <= 2]) / known.surface.response[:, :2])
     return {
         "stall force of the actuator [kN]": 1e-3
-        * dubois_rig.STANDARD.rig(_mounted(dubois_rig.PLAY)).actuators.stall_force,
+        * dubois_damper.STANDARD.rig(_mounted(dubois_damper.PLAY)).actuators.stall_force,
         "fifth order with delay, fit [%]": fifth.fit,
         "G1, gain off at 1 and 2 Hz, at most [dB]": float(np.abs(20 * np.log10(low)).max()),
         "share of the range that the fits cover": max(AMPLITUDES) / RANGE,
@@ -59,7 +60,7 @@ def _rig() -> dict[str, float]:
 def _mounted(play: float) -> Model:
     from bondloop.rigs import mounted
 
-    return mounted(dubois_rig.specimen("standard", play))
+    return mounted(dubois_damper.specimen("standard", play))
 
 
 def _controllers() -> dict[str, float]:
@@ -98,25 +99,25 @@ def _controllers() -> dict[str, float]:
 def _good(ahead: PolynomialPrediction, period: float) -> float:
     f = np.arange(0.1, 100.0, 0.1)
     H = ahead.response(f, period)
-    bad = np.abs(np.abs(H) - 1) > dubois_damper.GOOD_GAIN
-    bad |= np.abs(np.degrees(np.angle(H))) > dubois_damper.GOOD_PHASE
+    bad = np.abs(np.abs(H) - 1) > dubois_programme.GOOD_GAIN
+    bad |= np.abs(np.degrees(np.angle(H))) > dubois_programme.GOOD_PHASE
     return float(f[np.argmax(bad)])
 
 
 def _structure() -> dict[str, float]:
     """Equations (10) to (24): modes bonded to the damper, the closed form, the simulation diagram."""
-    s, data = 2j * np.pi * HERTZ, dubois_rig.specimen("standard", 0.0).data
+    s, data = 2j * np.pi * HERTZ, dubois_damper.specimen("standard", 0.0).data
     outputs = ["structure.mass1.ux.flow", "structure.mass2.ux.flow"]
-    complete = dubois_rig.model(play=0.0).compile(outputs).linearise()
-    k, b = dubois_rig.STRUCTURE.stiffness1, dubois_rig.STRUCTURE.beta
+    complete = dubois_damper.model(play=0.0).compile(outputs).linearise()
+    k, b = dubois_damper.STRUCTURE.stiffness1, dubois_damper.STRUCTURE.beta
     graph = complete.frequency_response(2 * np.pi * HERTZ)[:, :, 0].T * k * (1 + b * s) / s
-    closed = dubois_rig.STRUCTURE.transfer(HERTZ, data.small_damping, data.stiffness)[::-1]
-    x2, x1 = dubois_rig.STRUCTURE.transfer(HERTZ, 4e5, 2.5e7)
-    one, two = k * (1 + b * s), dubois_rig.STRUCTURE.stiffness2 * (1 + b * s)
+    closed = dubois_damper.STRUCTURE.transfer(HERTZ, data.small_damping, data.stiffness)[::-1]
+    x2, x1 = dubois_damper.STRUCTURE.transfer(HERTZ, 4e5, 2.5e7)
+    one, two = k * (1 + b * s), dubois_damper.STRUCTURE.stiffness2 * (1 + b * s)
     force = 4e5 * 2.5e7 * s / (4e5 * s + 2.5e7) * x2
     left = [
-        dubois_rig.STRUCTURE.mass1 * s**2 * x1 + one * (x1 - 1) + two * (x1 - x2),
-        dubois_rig.STRUCTURE.mass2 * s**2 * x2 + two * (x2 - x1) + force,
+        dubois_damper.STRUCTURE.mass1 * s**2 * x1 + one * (x1 - 1) + two * (x1 - x2),
+        dubois_damper.STRUCTURE.mass2 * s**2 * x2 + two * (x2 - x1) + force,
     ]
     return {
         "bond graph of modes and damper against (24)": float(np.abs(graph / closed - 1).max()),
@@ -127,7 +128,7 @@ def _structure() -> dict[str, float]:
 
 def _diagram() -> float:
     """Return how far the damper's bond graph is from Figure 9 integrated by SciPy, over the largest force."""
-    data, omega, amplitude = dubois_rig.specimen("standard", 0.0).data, 2 * np.pi * 3.5, 1e-3
+    data, omega, amplitude = dubois_damper.specimen("standard", 0.0).data, 2 * np.pi * 3.5, 1e-3
 
     def flow(pressure: float, laminar: float, turbulent: float) -> float:
         root = np.sqrt(laminar**2 + 4 * turbulent * abs(pressure))
@@ -157,7 +158,7 @@ def _diagram() -> float:
 
 def _metrics() -> dict[str, float]:
     """Section 4.5: what noise makes of a correlation, and where errors meet the noise."""
-    made, found = dubois_damper.cases(), {}
+    made, found = dubois_programme.cases(), {}
     for word, row, tone in (("large motion at 2 Hz", 1, 2), ("small motion at 40 Hz", 0, 40)):
         signal = made["G2"].demand[row, TONES.index(tone)]
         # The transducer's noise is independent of the motion: it alone lowers the correlation to this.
@@ -174,7 +175,7 @@ def _metrics() -> dict[str, float]:
 def _instability() -> dict[str, float]:
     """Sections 4 and 4.4: lag as negative damping, power to and fro, and how fast the switch opens."""
     damping, stiffness = linearised()
-    pole = max(dubois_rig.STRUCTURE.poles(damping, stiffness), key=lambda p: p.imag)
+    pole = max(dubois_damper.STRUCTURE.poles(damping, stiffness), key=lambda p: p.imag)
     border = brentq(lambda lag: _late(pole, lag, damping, stiffness).real, 0.0, 0.05)
     run = lagging()
     assert run.trip is not None
@@ -182,8 +183,8 @@ def _instability() -> dict[str, float]:
     gamma = run["switch.force"]
     open_at = run.time[(run.time >= when) & (gamma <= 0)][0]
     # A period of the excitation before the switch closes, and the last one before the trip.
-    before, last = (_discrepancy(run, end, 1 / LAGGING[0]) for end in (dubois_rig.FORCE_CLOSED, when))
-    good = _discrepancy(dubois_damper.test().run(dubois_rig.SECONDS), dubois_rig.SECONDS, 10 / 8.6)
+    before, last = (_discrepancy(run, end, 1 / LAGGING[0]) for end in (dubois_damper.FORCE_CLOSED, when))
+    good = _discrepancy(dubois_damper.test().run(dubois_damper.SECONDS), dubois_damper.SECONDS, 10 / 8.6)
     return {
         "second mode, damping ratio without lag": float(-pole.real / abs(pole)),
         "second mode, damping ratio with 10 ms of lag": _ratio(_late(pole, 0.010, damping, stiffness)),
@@ -206,7 +207,7 @@ def _discrepancy(run: Run, end: float, span: float) -> tuple[float, float]:
 
 def _late(pole: complex, lag: float, damping: float, stiffness: float) -> complex:
     """Return where a pole of the hybrid system goes when the damper is moved late by a lag."""
-    s = dubois_rig.STRUCTURE
+    s = dubois_damper.STRUCTURE
 
     def balance(parts: NDArray[np.float64], late: float) -> list[float]:
         p = complex(*parts) * abs(pole)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import dubois_rig_figures as rig
 import numpy as np
+from dubois_programme import CASES, SIZES, cases, verified
 from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import CASES, SIZES, cases
-from bondloop.papers.dubois_rig import MODELS, PREDICTIONS, RATE, identified, verified
+from bondloop.papers.dubois_damper import MODELS, PREDICTIONS, RATE, identified
 from bondloop.results.figures.layout import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import dubois_equations
+import dubois_programme
 import dubois_tables
 import numpy as np
+from dubois_programme import BANDS, FRAMED, SLOW, lagging, surface, tracking, typical
 
 from bondloop.papers import dubois_damper
-from bondloop.papers.dubois_damper import BANDS, FRAMED, SLOW, lagging, test, tracking, typical
-from bondloop.papers.dubois_rig import (
+from bondloop.papers.dubois_damper import (
     FORCE_CLOSED,
     MODELS,
     RATE,
@@ -24,7 +25,7 @@ from bondloop.papers.dubois_rig import (
     identified,
     linearised,
     specimen,
-    surface,
+    test,
 )
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def _models() -> dict[str, float]:
         phase, level = np.degrees(np.angle(ratio)), 20 * np.log10(np.abs(ratio))
         found[f"{name}, phase within 10 degrees to [Hz]"] = _last(known.surface, np.abs(phase) < 10)
         found[f"{name}, gain within 1 dB to [Hz]"] = _last(known.surface, np.abs(level) < 1)
-        found[f"{name}, error with the signal known, 1 to 40 Hz [%]"] = 100 * dubois_damper.known_error(
+        found[f"{name}, error with the signal known, 1 to 40 Hz [%]"] = 100 * dubois_programme.known_error(
             name, 1, 40
         )
-        found[f"{name}, noise gain"] = dubois_damper.noise_gain(name)
+        found[f"{name}, noise gain"] = dubois_programme.noise_gain(name)
     found["G1D, delay [ms]"] = 1e3 * known.fits["G1D"].process.delay
-    found["G1D, noise gain, long prediction"] = dubois_damper.noise_gain("G1D", "long")
+    found["G1D, noise gain, long prediction"] = dubois_programme.noise_gain("G1D", "long")
     for prediction in ("long", "short"):
-        found[f"{prediction} prediction good to [Hz]"] = dubois_damper.good_to(prediction)
+        found[f"{prediction} prediction good to [Hz]"] = dubois_programme.good_to(prediction)
     return found
 
 
@@ -119,19 +120,19 @@ def _hybrid() -> dict[str, float]:
 
 def _substructured() -> dict[str, float]:
     """Figures 12 to 14 and the trip."""
-    run, made = typical(), dubois_damper.cases()
+    run, made = typical(), dubois_programme.cases()
     part = run.coupled.between(float(run.time[-1]) - 20 / 8.6, float(run.time[-1]))
     desired, actual = part["desired.displacement"], part["actual.displacement"]
     apart = actual - desired
     wave = np.exp(-2j * np.pi * 8.6 * part.time)
     first = np.sqrt(2) * abs(np.mean(apart * wave))
     found = {
-        "Figure 12: error at 8.6 Hz with G2 [%]": 100 * dubois_damper.numbers_of(run)["harmonic_error"],
+        "Figure 12: error at 8.6 Hz with G2 [%]": 100 * dubois_damper.findings(run)["harmonic_error"],
         "Figure 12: difference of displacements, rms [%]": 100 * _rms(apart) / _rms(desired),
         "Figure 12: of which at 8.6 Hz [%]": 100 * first / _rms(desired),
     }
     for case in ("G1", "G2", "G1D long", "G1D short"):
-        found[f"{case}, follows as with the signal known to [Hz]"] = dubois_damper.holds_to(case)
+        found[f"{case}, follows as with the signal known to [Hz]"] = dubois_programme.holds_to(case)
     for case in ("none", "G1", "G2", "G1D long", "G1D short"):
         found[f"{case}, error from 2 to 40 Hz [%]"] = 100 * made[case].harmonic_error(2, 40)
     for case in ("G1", "G2"):
@@ -145,8 +146,8 @@ def _substructured() -> dict[str, float]:
 
 def _open_question() -> dict[str, float]:
     """Errors of small and large motion together, band by band and at single tones, and noise."""
-    made, found = dubois_damper.cases(), {}
-    used, large = dubois_damper.used_cases(), dubois_damper.large_cases()
+    made, found = dubois_programme.cases(), {}
+    used, large = dubois_programme.used_cases(), dubois_programme.large_cases()
     groups = {"to 100 Hz": made, "to 40 Hz": used, "large orifice": large}
     for word, runs in groups.items():
         for case in ("G1", "G2", "G1D short"):
@@ -159,7 +160,9 @@ def _open_question() -> dict[str, float]:
         for tone in tones:
             error = np.abs(response.response[-1][response.frequency == tone] - 1)[0]
             found[f"{case}, large motion, error at {tone:g} Hz [%]"] = 100 * float(error)
-    found["gain of G1D fitted to 40 Hz"] = identified(STANDARD, dubois_damper.USED).fits["G1D"].process.gain
+    found["gain of G1D fitted to 40 Hz"] = (
+        identified(STANDARD, dubois_programme.USED).fits["G1D"].process.gain
+    )
     found["noise of the transducer [µm]"] = 1e6 * made["G2"].noise
     for case in ("G2", "G1D short"):
         found[f"{case}, noise at the command [µm]"] = 1e6 * made[case].jitter
@@ -177,7 +180,7 @@ def _trip() -> dict[str, float]:
     power = run["interlock.power"][run.time < FORCE_CLOSED]
     found["lagging, power discrepancy with the force switch open [W]"] = float(power.max())
     for tone in (6.3, 8.6):
-        seen = dubois_damper.numbers_of(test(frequency=tone).run(SECONDS))["largest_power_discrepancy_W"]
+        seen = dubois_damper.findings(test(frequency=tone).run(SECONDS))["largest_power_discrepancy_W"]
         found[f"good controller, power discrepancy at {tone:g} Hz [W]"] = seen
     return found
 
@@ -206,7 +209,7 @@ def _benches() -> dict[str, float]:
             error = tracking(name, "long", SLOW).rms_error(*limits)
             found[f"slow valve: rms error of {name}, long prediction, {band} over noise"] = error
     for name in ("G1D", "G2D"):
-        found[f"slow valve: short prediction of {name} good to [Hz]"] = dubois_damper.good_to(
+        found[f"slow valve: short prediction of {name} good to [Hz]"] = dubois_programme.good_to(
             "short", name, SLOW
         )
     return found

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from dubois_figures import Line, grid, hertz, loud
+from dubois_programme import FRAMED, SIZES, SLOW, compared
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import FRAMED, SIZES, SLOW, compared
-from bondloop.papers.dubois_rig import STANDARD, identified
+from bondloop.papers.dubois_damper import STANDARD, identified
 from bondloop.results.figures.layout import COLOURS, DASHES, INK, dress, finish, page
 
 __all__ = ["benches", "draw", "outlook"]

@@ -7,20 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from dubois_programme import lagging, surface, typical
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import lagging, typical
-from bondloop.papers.dubois_rig import (
-    POWER,
-    RATE,
-    STRUCTURE,
-    emulated_rig,
-    linearised,
-    model,
-    specimen,
-    surface,
-)
+from bondloop.papers.dubois_damper import POWER, RATE, STRUCTURE, emulated_rig, linearised, model, specimen
 from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,

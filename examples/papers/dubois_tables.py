@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dubois_programme
 import numpy as np
+from dubois_programme import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
 
-from bondloop.papers import dubois_damper
-from bondloop.papers.dubois_damper import BANDS, COMPARED, FRAMED, SIZES, SLOW, compared, tracking
-from bondloop.papers.dubois_rig import MODELS, STANDARD, Bench, identified
+from bondloop.papers.dubois_damper import MODELS, STANDARD, Bench, identified
 
 if TYPE_CHECKING:
-    from bondloop.papers.dubois_damper import Tracking
+    from dubois_programme import Tracking
 
 __all__ = ["bench_rows", "outlook_rows", "paper_rows", "rows"]
 
@@ -30,10 +30,10 @@ def rows() -> list[str]:
 def paper_rows() -> list[str]:
     """Return the rows of what the paper did: the fits, and the substructured runs of the standard bench."""
     lines = [_fit_row(name, STANDARD) for name in MODELS]
-    made = dubois_damper.cases()
+    made = dubois_programme.cases()
     for label, case in _named("none", "G1", "G2", "G1D long", "G1D short"):
         lines.append(_track_row(label, made[case]))
-    used, large = dubois_damper.used_cases(), dubois_damper.large_cases()
+    used, large = dubois_programme.used_cases(), dubois_programme.large_cases()
     lines += [_track_row(label, used[case]) for label, case in _named("G1", "G2", "G1D short")]
     lines += [_track_row(label, large[case]) for label, case in _named("G1", "G2")]
     lines.append(_track_row("G1D, short prediction", large["G1D short"]))
@@ -74,7 +74,7 @@ def _fit_row(name: str, bench: Bench) -> str:
     else:
         size = float(np.sqrt(np.abs(np.prod(poles))))
         shape = f"{size / (2 * np.pi):.1f} Hz, {-float(np.sum(poles.real)) / (2 * size):.2f}"
-    errors = [100 * dubois_damper.known_error(name, *band, bench) for band in KNOWN_BANDS]
+    errors = [100 * dubois_programme.known_error(name, *band, bench) for band in KNOWN_BANDS]
     delay = f"{1e3 * process.delay:.2f} ms" if process.delay else ""
     cells = [name, f"{process.gain:.3f}", shape, delay, f"{fit.fit:.0f} %", *(_percent(e) for e in errors)]
     return "| " + " | ".join(cells) + " |"

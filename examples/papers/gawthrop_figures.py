@@ -15,16 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import gawthrop_graphs
+import gawthrop_rig as section
 import numpy as np
+from gawthrop_rig import Rig
 
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.hybrid import HybridTest
 from bondloop.identify import fit_bond_graph
-from bondloop.papers import gawthrop_rig as section
-from bondloop.papers import gawthrop_three_mass
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_rig import Rig
 from bondloop.results.figures.layout import (
     ACTUAL,
     COLOURS,
@@ -225,14 +225,14 @@ def free_mass() -> tuple[str, ...]:
 def draw(known: Drives, folder: Path) -> list[Path]:
     """Draw the paper's graphs, and figure 12."""
     pictures = {
-        "1": (gawthrop_three_mass.substructured(), "Numerical and physical half", {"fold": True}),
+        "1": (gawthrop_graphs.substructured(), "Numerical and physical half", {"fold": True}),
         "2a": (
-            gawthrop_three_mass.augmented_numerical(),
+            gawthrop_graphs.augmented_numerical(),
             "Augmented numerical half",
             {"fold": True, "unfold": ["tra"]},
         ),
-        "2b": (gawthrop_three_mass.augmented_physical(), "Augmented physical half", {"fold": False}),
-        "3": (gawthrop_three_mass.virtual_junction(), "Virtual junction", {"fold": False}),
+        "2b": (gawthrop_graphs.augmented_physical(), "Augmented physical half", {"fold": False}),
+        "3": (gawthrop_graphs.virtual_junction(), "Virtual junction", {"fold": False}),
     }
     files = []
     for number, (model, title, options) in pictures.items():

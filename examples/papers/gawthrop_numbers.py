@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import gawthrop_rig as section
 import numpy as np
 import scipy.signal as sg
+from gawthrop_rig import Rig
 
 from bondloop.bondgraph import I, Input, Model, MSe, One, Port, R, Se
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.identify import Experiment
-from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_rig import Rig
 from bondloop.rigs import Emulated, nothing_mounted
 from bondloop.signals import Sine
 from bondloop.transfer.parts import clipped

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from gawthrop_rig import SPEED, Rig
 
 from bondloop.bondgraph import R
 from bondloop.control import Direct
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_rig import SPEED, Rig
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper
 

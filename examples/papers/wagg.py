@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import wagg_theory
+from wagg_figures import figure_5, figures_7_to_9
 
 from bondloop.control import MCS
 from bondloop.engine.ir.quantity import Role
-from bondloop.papers import wagg_theory
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES
@@ -387,7 +388,7 @@ def bursts(out: Path) -> Numbers:
     )
     grown = foretold(first[0], start, *first[1:])
     numbers["growth of the error from 1.7 to 2.3 s: foretold"] = float(np.interp(end, first[0].time, grown))
-    chain.figure_5(first[0], out / "wagg_figure_5.png")
+    figure_5(first[0], out / "wagg_figure_5.png")
     draw_bursts(cases, out / "wagg_bursts.png")
     return numbers
 
@@ -430,7 +431,7 @@ def discrete() -> Numbers:
 def two_mass_rig(out: Path) -> Numbers:
     """Figures 7 to 9."""
     run = rig.test().run(rig.SECONDS)
-    rig.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
+    figures_7_to_9(run, out / "wagg_two_mass_rig.png")
     error = 1e3 * np.abs(run["desired.displacement"] - run["actual.displacement"])
     rise, fall = ((run.time > start) & (run.time < end) for start, end in ((45, 60), (15, 25)))
     later = run.time > rig.PERIOD

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from gawthrop_rig import ScrewDrive
 from scipy.integrate import solve_ivp
 
 from bondloop.control import ControlLaw, Desired, Measured
@@ -12,7 +13,6 @@ from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.hybrid import HybridTest
 from bondloop.identify import Experiment
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_rig import ScrewDrive
 from bondloop.rigs import Emulated, nothing_mounted
 from bondloop.transfer import MassSpringDamper
 

@@ -180,8 +180,7 @@ def test_adaptive_control(tmp_path):
     assert 100 * found["t_s 0.1"]["to half"] == pytest.approx(10.1, abs=0.1)
 
 
-def test_sub_steps(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)  # as Python itself does for a script
+def test_sub_steps(tmp_path):
     found = run("sub_steps", tmp_path, files=[f"bayer_{n}.png" for n in (*FIGURES, "map")], most=4)
     assert found["table 2"]["structure"][0] == pytest.approx([8.55, 22.42], abs=0.0055)
     cases = {name: numbers for name, numbers in found.items() if name.startswith("figure")}

@@ -1,18 +1,13 @@
 """Bayer, Dorka and Füllekrug 2000: the numbers of the page, as its examples print them."""
 
-import sys
-from pathlib import Path
-
-import numpy as np
-import pytest
-
-from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_substep import PEAKS, Rehearsals, peak_errors, peaks
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "papers"))
-
 import bayer_compensation
 import bayer_findings
+import numpy as np
+import pytest
+from bayer_rehearsals import Rehearsals
+
+from bondloop.papers import bayer_substep as paper
+from bondloop.papers.bayer_substep import PEAKS, peak_errors, peaks
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,12 @@
 """The beam with a suspended mass of da Silva 1994: equations (18) to (24), both forms, the velocities."""
 
-import importlib
-import sys
-from pathlib import Path
-
+import dasilva_figures
+import dasilva_numbers
 import numpy as np
 import pytest
 import sympy as sp
 
 from bondloop.papers import dasilva_beam
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 
 MOMENTA, SPRINGS = 7, 17
 PAIRS = ("12", "13", "23", "24", "25", "34", "35", "45", "46", "56")
@@ -274,11 +270,7 @@ def test_an_unknown_form_is_refused():
 
 @pytest.fixture(scope="module")
 def example():
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        yield importlib.import_module("dasilva_figures")
-    finally:
-        sys.path.remove(str(EXAMPLES))
+    return dasilva_figures
 
 
 def two(example, damped):
@@ -396,14 +388,9 @@ def test_the_numbers_of_the_page(run, example):
 
 
 @pytest.fixture(scope="module")
-def more(run, example):  # noqa: ARG001 - which puts the examples on the path
+def more(run):
     """What dasilva_numbers prints."""
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        module = importlib.import_module("dasilva_numbers")
-    finally:
-        sys.path.remove(str(EXAMPLES))
-    return module.numbers(run), module.sizes()
+    return dasilva_numbers.numbers(run), dasilva_numbers.sizes()
 
 
 def test_what_the_page_says_beyond_the_figures(more):

@@ -4,20 +4,21 @@ The rig is emulated and always the same: single numbers are held to 1 %, those o
 so that a change of the rig or of the mechanism shows.
 """
 
-import importlib
 import re
 from pathlib import Path
 
+import dubois_numbers
+import dubois_outlook_figures
+import dubois_tables
 import numpy as np
 import pytest
+from dubois_programme import BANDS, FRAMED, SLOW, USED, compared, tracking
 
 from bondloop.cli.settings import find_test
 from bondloop.control import LoadFeedforward, Scheduled
-from bondloop.papers import dubois_damper, dubois_rig
-from bondloop.papers.dubois_damper import BANDS, FRAMED, SLOW, compared, tracking
-from bondloop.papers.dubois_rig import FORCES, LEVELS, empty_process, identified
+from bondloop.papers import dubois_damper
+from bondloop.papers.dubois_damper import FORCES, LEVELS, STANDARD, Bench, empty_process, identified
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "du-bois-2010.md"
 LOW, MIDDLE, HIGH = BANDS.values()
 
@@ -203,21 +204,13 @@ RESIDUALS = {
 def test_the_bench_is_set_from_the_command_line():
     test, _ = find_test("dubois-damper", ["valve=40 Hz", "frame=40 Hz", "controller=G2D"])
     assert test.rig.actuators.valve_data.frequency == 40
-    assert test.controller.process == identified(dubois_rig.Bench("standard", 40.0, 40.0)).fits["G2D"].process
+    assert test.controller.process == identified(Bench("standard", 40.0, 40.0)).fits["G2D"].process
     assert "rig.specimen.damper.spring.stiffness" in test.parameters
 
 
-@pytest.fixture(scope="module")
-def script():
-    """The scripts that print the page's numbers and tables."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(EXAMPLES)
-        yield importlib.import_module("dubois_numbers")
-
-
 @pytest.mark.nightly
-def test_every_number_of_the_page_is_what_comes_out(script):
-    found = script.numbers()
+def test_every_number_of_the_page_is_what_comes_out():
+    found = dubois_numbers.numbers()
     assert found.keys() == NUMBERS.keys() | RESIDUALS.keys()
     assert {name: found[name] for name in NUMBERS} == pytest.approx(NUMBERS, rel=0.01, abs=1e-9)
     assert all(0 <= found[name] < limit for name, limit in RESIDUALS.items()), found
@@ -237,11 +230,11 @@ def figures(cell):
     "part",
     ["paper_rows", pytest.param("rows", marks=pytest.mark.nightly)],
 )
-def test_the_rows_of_the_page_are_what_comes_out(script, part):
+def test_the_rows_of_the_page_are_what_comes_out(part):
     """The rows stand on the page in this order; a digit may differ where rounding falls the other way."""
     lines = [cells(line) for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     at = 0
-    for row in map(cells, getattr(script.dubois_tables, part)()):
+    for row in map(cells, getattr(dubois_tables, part)()):
         while at < len(lines) and not (lines[at][0] == row[0] and len(lines[at]) == len(row)):
             at += 1
         assert at < len(lines), f"the page has no row {row}"
@@ -272,16 +265,16 @@ def test_below_10_hz_the_delay_models_then_have_half_the_rms_error():
     assert np.mean(late) / np.mean(pure) == pytest.approx(0.55, abs=0.05)
 
 
-def test_a_frame_makes_a_peak_and_no_band(script):
+def test_a_frame_makes_a_peak_and_no_band():
     """A mode of the frame shows in the gain. Between the harmonics there is nothing but noise."""
-    assert script.between_harmonics(FRAMED.frame) < 1.2
+    assert dubois_numbers.between_harmonics(FRAMED.frame) < 1.2
 
 
 # ------------------------------------------------------------------ the outlook
 
 
 BENCHES = [
-    pytest.param(dubois_rig.STANDARD, id="standard"),
+    pytest.param(STANDARD, id="standard"),
     pytest.param(SLOW, id="slow", marks=pytest.mark.nightly),
 ]
 
@@ -325,17 +318,16 @@ def test_controllers_of_the_outlook_have_names():
     law = find_test("dubois-damper", ["controller=scheduled", "fitted_to=40 Hz"])[0].controller
     assert isinstance(law, Scheduled)
     assert law.levels == LEVELS
-    by_force = dubois_rig.compensator("scheduled within the stroke", fitted_to=dubois_damper.USED)
+    by_force = dubois_damper.compensator("scheduled within the stroke", fitted_to=USED)
     assert (by_force.by, by_force.levels, by_force.memory) == ("force", FORCES, 0.0)
-    load = dubois_rig.compensator("load", fitted_to=dubois_damper.USED)
+    load = dubois_damper.compensator("load", fitted_to=USED)
     assert isinstance(load, LoadFeedforward)
-    assert load.compensator.process == empty_process(dubois_rig.STANDARD, dubois_damper.USED)
+    assert load.compensator.process == empty_process(STANDARD, USED)
 
 
 @pytest.mark.parametrize("name", ["outlook", pytest.param("benches", marks=pytest.mark.nightly)])
-def test_the_figures_are_drawn(name, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)
-    draw = getattr(importlib.import_module("dubois_outlook_figures"), name)
+def test_the_figures_are_drawn(name, tmp_path):
+    draw = getattr(dubois_outlook_figures, name)
     text = PAGE.read_text(encoding="utf-8")
     for file in [draw(tmp_path / f"dubois_{name}.png")]:
         assert file.stat().st_size > 20000

@@ -1,5 +1,6 @@
 """Figures 1 to 3 of Gawthrop 2005 as bond graphs: they compile to equations (6) to (10)."""
 
+import gawthrop_graphs as graphs
 import numpy as np
 import pytest
 import sympy as sp
@@ -13,8 +14,8 @@ NAMES = ("m1", "m2", "c1", "c2", "k1", "k2", "m_t", "c_t", "k_t")
 
 def test_the_virtual_junction_is_equation_6():
     """F_T = F_P + (c_t s + k_t + m_t s^2)/s V_N, with the rate of v_N as an input of its own."""
-    letters = {n: sp.Symbol(n) for n in three.TRANSFER}
-    system = three.virtual_junction(letters).compile()
+    letters = {n: sp.Symbol(n) for n in graphs.TRANSFER}
+    system = graphs.virtual_junction(letters).compile()
     assert system.dependent == ("tra.mass",)
     assert system.inputs == ("N.flow", "N.effort", "d/dt N.flow")
     A, B, C, D = (sp.Matrix(X) for X in (system.A, system.B, system.C, system.D))
@@ -27,7 +28,7 @@ def test_the_virtual_junction_is_equation_6():
 
 def test_the_augmented_numerical_half_is_equations_7_to_10():
     m1, m2, c1, c2, k1, k2, m_t, c_t, k_t = sp.symbols(NAMES)
-    system = three.augmented_numerical(dict(zip(NAMES, sp.symbols(NAMES), strict=True))).compile()
+    system = graphs.augmented_numerical(dict(zip(NAMES, sp.symbols(NAMES), strict=True))).compile()
     columns = [system.inputs.index(name) for name in ("F_P", "r")]
     row = system.outputs.index("tra.T.effort")
     B = sp.Matrix(system.B)[:, columns]
@@ -48,8 +49,8 @@ def test_the_augmented_numerical_half_is_equations_7_to_10():
 def test_the_graph_is_what_the_controller_runs():
     """The bicausal graph and the controller's own inversion, at frequencies, with the numbers of figure 7."""
     numerical, _ = three.model("hardening").cut(three.CUT)
-    ours = VirtualJunction(MassSpringDamper(*three.TRANSFER.values())).augment(numerical)
-    graph = three.augmented_numerical().compile()
+    ours = VirtualJunction(MassSpringDamper(*graphs.TRANSFER.values())).augment(numerical)
+    graph = graphs.augmented_numerical().compile()
     at = np.array([0.1, 1.0, 7.0])
     a = ours.frequency_response(at)[:, 0]
     row = graph.outputs.index("tra.T.effort")
@@ -58,12 +59,12 @@ def test_the_graph_is_what_the_controller_runs():
 
 
 def test_the_augmented_physical_half_measures_the_force_of_the_cut():
-    system = three.augmented_physical().compile(outputs=["F_P"])
+    system = graphs.augmented_physical().compile(outputs=["F_P"])
     assert system.inputs == ("F_T",)
     assert len(system.states) == 4
 
 
 def test_the_cut_chain_is_the_chain():
-    whole, parts = three.model().compile(), three.substructured().compile()
+    whole, parts = three.model().compile(), graphs.substructured().compile()
     assert len(whole.states) == len(parts.states)
     assert np.sort(whole.linearise().poles()) == pytest.approx(np.sort(parts.linearise().poles()))

@@ -1,27 +1,16 @@
 """Section 5.1 of Gawthrop 2005 from end to end: position loop, step responses, table I, and the mass."""
 
-import importlib.util
-from pathlib import Path
-
+import gawthrop_figures
+import gawthrop_rig as section
 import numpy as np
 import pytest
 
-from bondloop.papers import gawthrop_rig as section
 from bondloop.papers import gawthrop_two_actuators as two
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def example():
-    return load("gawthrop_figures")
+    return gawthrop_figures
 
 
 @pytest.fixture(scope="module")

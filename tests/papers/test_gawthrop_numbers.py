@@ -1,22 +1,15 @@
 """What the page about Gawthrop 2005 says beside its tables, as the example prints it."""
 
-import importlib.util
-from pathlib import Path
-
+import gawthrop_numbers
 import numpy as np
 import pytest
 
 from bondloop.papers import gawthrop_two_actuators as two
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop_numbers.py"
-
 
 @pytest.fixture(scope="module")
 def numbers():
-    spec = importlib.util.spec_from_file_location(SCRIPT.stem, SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.numbers()
+    return gawthrop_numbers.numbers()
 
 
 def test_every_number_is_what_the_page_says(numbers):

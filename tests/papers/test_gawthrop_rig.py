@@ -1,25 +1,18 @@
 """A rig closer to the authors': which effect bounds figure 13 (a) and (c), and what the junction leaves."""
 
-import importlib.util
-from pathlib import Path
-
+import gawthrop_rig_effects
 import numpy as np
 import pytest
+from gawthrop_rig import Rig
 
 from bondloop.check.running_loop import RunningLoop
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_rig import Rig
-
-SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop_rig_effects.py"
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location(SCRIPT.stem, SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return gawthrop_rig_effects
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,7 @@ tests. 12th World Conference on Earthquake Engineering, Auckland.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +39,6 @@ from bondloop.signals import Signal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.engine.codegen import Runner
     from bondloop.hybrid import PseudoDynamicTest
     from bondloop.rehearsal import Run
     from bondloop.structures import Matrices
@@ -109,88 +106,6 @@ def peak_errors(
     """
     ours, theirs = peaks(measured, sample_period), peaks(exact, sample_period)
     return {name: ours[name].height / theirs[name].height - 1 for name in PEAKS}
-
-
-@dataclass(frozen=True)
-class Rehearsed:
-    """One rehearsal: the measured coupling force and the exact one.
-
-    Attributes
-    ----------
-    force, exact
-        In N, a value a time step.
-    period
-        Time step in s.
-    growth
-        Of the fastest-growing motion of one step, 1/s, and its frequency in Hz; below zero it decays.
-    frequency
-        See ``growth``.
-    stable
-        Whether all motions decay or rest.
-    """
-
-    force: NDArray[np.float64]
-    exact: NDArray[np.float64]
-    period: float
-    growth: float
-    frequency: float
-    stable: bool
-
-    @cached_property
-    def error(self) -> float:
-        """Root mean square of the force's error, relative to that of the exact force."""
-        return float(np.sqrt(np.mean((self.force - self.exact) ** 2) / np.mean(self.exact**2)))
-
-    @cached_property
-    def peak_errors(self) -> dict[str, float]:
-        """Relative errors of the heights of the peaks."""
-        return peak_errors(self.force, self.exact, self.period)
-
-
-class Rehearsals:
-    """A test that is compiled once and rehearsed with many values of its parameters.
-
-    Parameters
-    ----------
-    test
-        A test with its reference.
-    seconds
-        Length of each rehearsal.
-
-    Examples
-    --------
-    >>> from bondloop.papers import bayer_substep
-    >>> many = Rehearsals(bayer_substep.test(9), 4.0)
-    >>> for P in (0.0, -1.0):
-    ...     print(f"P = {P:2.0f}: {100 * many.at({'scheme.P': P}).peak_errors['second_mode']:+.1f} %")
-    P =  0: -16.3 %
-    P = -1: +2.2 %
-    """
-
-    def __init__(self, test: PseudoDynamicTest, seconds: float) -> None:
-        self.test, self.steps = test, round(seconds / test.period)
-
-    @cached_property
-    def _runner(self) -> Runner:
-        from bondloop.engine.codegen import Runner
-
-        return Runner(self.test.tick)
-
-    def at(self, values: Mapping[str, float] | None = None) -> Rehearsed:
-        """Rehearse it with some parameters changed, by path."""
-        from bondloop.engine.analysis.spectrum import one_step
-
-        step = one_step(self.test.tick, values)
-        self._runner.reset()
-        record = self._runner.run(self.steps, parameters=values).channels
-        return Rehearsed(
-            record["force"],
-            record["reference.force"],
-            self.test.period,
-            step.growth,
-            step.frequency,
-            step.stable,
-        )
 
 
 # ruff: noqa: RUF009 - the defaults of a signal's parameters are descriptors, one for a class
@@ -307,19 +222,6 @@ def table_2() -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
         omega = modes(matrices(first, last), last - first + 1).omega
         found[name] = (omega / (2 * np.pi), 100 * (alpha / omega + beta * omega) / 2)
     return found
-
-
-def table_2_beside_the_paper() -> str:
-    """Write Table 2 as it comes out, the paper's values in brackets."""
-    lines = []
-    for name, found in table_2().items():
-        lines.append(name)
-        for what, unit, ours, theirs in zip(
-            ("frequency", "damping"), ("Hz", "%"), found, TABLE_2[name], strict=True
-        ):
-            cells = "  ".join(f"{x:7.3f} [{y:5.2f}]" for x, y in zip(ours, theirs, strict=True))
-            lines.append(f"  {what + f' [{unit}]':15}{cells}")
-    return "\n".join(lines)
 
 
 class Mass(Model):

@@ -7,7 +7,7 @@ complete chain.
 The adaptive law is not printed in the paper; the standard MCS law is used, with weights alpha = 100 and
 beta = 10, a settling time of 0.01 s and Runge-Kutta steps of 1 ms (caption of figure 5). That makes
 C_e = [400, 1], with which the error dynamics of this numerical half are not passive, and the gains burst:
-`bondloop.papers.wagg_theory`. With ``error_filter="reference"`` they are, and do not.
+``examples/papers/wagg_theory.py``. With ``error_filter="reference"`` they are, and do not.
 
 References
 ----------
@@ -28,10 +28,6 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
@@ -148,47 +144,3 @@ def findings(run: Run) -> dict[str, float]:
     for name in run.record.channels_of(Role.GAIN):
         found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())
     return found
-
-
-def figures(run: Run, folder: Path) -> list[Path]:
-    """Draw figure 5: the second mass of the complete chain with the transfer system, and the gains."""
-    return [figure_5(run, folder / "figure_5.png")] if "controller.K_r" in run.record else []
-
-
-def figure_5(run: Run, path: Path) -> Path:
-    """Draw the second mass of the complete chain with the transfer system (a), and the gains (b)."""
-    from bondloop.results.figures import ACTUAL, DESIRED, dress, finish, legend, page
-
-    figure = page(4.2)
-    motion, gains = figure.subplots(2, 1, sharex=True)
-    motion.plot(
-        run.time, run["reference.m2.displacement"], label="desired: complete system, $z_2$", **DESIRED
-    )
-    motion.plot(run.time, run["actual.displacement"], label="actual: transfer system, $x$", **ACTUAL)
-    motion.set_xlim(0, float(run.time[-1]))
-    dress(motion, "", "displacement [m]")
-    legend(motion)
-    draw_gains(gains, run)
-    gains.set_yscale("symlog", linthresh=30)
-    dress(gains, "time [s]", "gain")
-    figure.align_ylabels([motion, gains])
-    finish(figure, path)
-    return path
-
-
-def draw_gains(axes: Axes, run: Run) -> None:
-    """Draw the gains of the controller over time.
-
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    run
-        With adaptive control.
-    """
-    from bondloop.results.figures import COLOURS, DASHES, legend
-
-    gains = (("controller.K[0]", "$K_1$"), ("controller.K[1]", "$K_2$"), ("controller.K_r", "$K_r$"))
-    for (name, label), dash, colour in zip(gains, DASHES, COLOURS, strict=False):
-        axes.plot(run.time, run[name], color=colour, linestyle=dash, linewidth=1.1, label=label)
-    legend(axes)

@@ -9,7 +9,7 @@ Masses, springs, damping, sample rate and forcing are the paper's. It gives no f
 controller weights: the friction is chosen to dissipate as much as the paper's equivalent viscous damper of
 2.4 N s/m does at the peak velocity of the forcing, the weights so that the transfer system follows through
 sticking without gains drifting away. With them C_e = [4, 1], whose ratio is below c/m = 2.4/0.515 = 4.66 1/s:
-the error dynamics are strictly positive real (`bondloop.papers.wagg_theory`).
+the error dynamics are strictly positive real (``examples/papers/wagg_theory.py``).
 
 References
 ----------
@@ -20,17 +20,14 @@ synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-8
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import Model, One, Port, Zero
 from bondloop.bondgraph.elements import C, I, Sf
 from bondloop.engine.data import describable, number
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.papers.wagg_three_mass import draw_gains
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bondloop.hybrid import HybridTest
     from bondloop.rehearsal import Run
 
@@ -151,43 +148,3 @@ def findings(run: Run) -> dict[str, float]:
     for name in run.record.channels_of(Role.GAIN):
         found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())
     return found
-
-
-def figures(run: Run, folder: Path) -> list[Path]:
-    """Draw figures 7 to 9: the motions of all three masses, the force, the gains."""
-    return [figures_7_to_9(run, folder / "figures_7_to_9.png")]
-
-
-def figures_7_to_9(run: Run, path: Path) -> Path:
-    """Draw the motions on the two-mass rig (figure 7), the force (8) and the gains (9)."""
-    from bondloop.results.figures import (
-        ACTUAL,
-        COLOURS,
-        DASHES,
-        DESIRED,
-        dress,
-        finish,
-        heading,
-        legend,
-        page,
-    )
-
-    free: dict[str, Any] = {"color": COLOURS[2], "linestyle": DASHES[3], "linewidth": 1.1}
-    figure = page(5.6)
-    motion, force, gains = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
-    motion.plot(run.time, 1e3 * run["desired.displacement"], label="desired, $x_m$", **DESIRED)
-    motion.plot(run.time, 1e3 * run["actual.displacement"], label="actual, $x$", **ACTUAL)
-    motion.plot(run.time, 1e3 * run["rig.specimen.m3.stop.displacement"], label="free mass, $x_c$", **free)
-    motion.set_xlim(0, float(run.time[-1]))
-    dress(motion, "", "displacement [mm]")
-    heading(motion, "Figure 7")
-    legend(motion)
-    force.plot(run.time, 1e3 * run["force"], color=COLOURS[0], linewidth=1.0)
-    dress(force, "", "force [mN]", ticks=4)
-    heading(force, "Figure 8")
-    draw_gains(gains, run)
-    dress(gains, "time [s]", "gain", ticks=4)
-    heading(gains, "Figure 9")
-    figure.align_ylabels([motion, force, gains])
-    finish(figure, path)
-    return path
