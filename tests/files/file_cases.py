@@ -8,7 +8,7 @@ from bondloop import files, papers
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
 from bondloop.engine.ir.tick_json import dump_tick
 
-READY_MADE = [entry for entry in papers.entries() if entry.kind != "model"]
+READY_MADE = papers.entries()
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 
 

@@ -12,7 +12,7 @@ from bondloop.errors import InputError
 from bondloop.fmu.model_description import tick_variables
 from bondloop.realtime.programs.interface import command_names, measured_names
 
-READY = [entry.name for entry in papers.entries() if entry.kind != "model"]
+READY = [entry.name for entry in papers.entries()]
 
 
 def ready(name, **options):

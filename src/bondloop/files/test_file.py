@@ -216,7 +216,7 @@ class _Finder:
                 return None
         for entry in papers.entries():
             module = entry.load()
-            if family == "test" and entry.name == name and entry.kind != "model":
+            if family == "test" and entry.name == name:
                 return Kind("test", name, module.test)
         return FAMILIES[family].get(name)
 

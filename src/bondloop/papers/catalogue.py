@@ -23,24 +23,20 @@ class Entry:
         What the user types: ``gawthrop-three-mass``.
     summary
         One line for ``bondloop list``.
-    module
-        The module that defines it; it offers ``model()``, which returns a new `Model`.
     kind
-        ``"model"``: equations and a drawing; ``"test"``: can be checked and run; ``"simulation"``: can be
-        run, but has no rig.
+        ``"test"``: can be checked and run; ``"simulation"``: can be run, but has no rig.
     """
 
     name: str
     summary: str
-    module: str
-    kind: Literal["model", "test", "simulation"]
+    kind: Literal["test", "simulation"] = "test"
 
     def load(self) -> ModuleType:
-        """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``.
+        """Import the module of this name: ``model()``, ``test(...)``, ``SECONDS`` and ``findings(run)``.
 
-        Some tests also offer ``figures(run, folder)``.
+        Some also offer ``figures(run, folder)``.
         """
-        return import_module(self.module)
+        return import_module(f"bondloop.papers.{self.name.replace('-', '_')}")
 
     def model(self) -> Model:
         """Import the entry's module and return a new copy of its model."""
@@ -49,65 +45,40 @@ class Entry:
 
 _ENTRIES = (
     Entry(
-        name="bayer-substep",
-        summary="A payload on a shaking table, a rocket in the computer, Newmark in sub-steps (Bayer 2000)",
-        module="bondloop.papers.bayer_substep",
-        kind="test",
+        "bayer-substep",
+        "A payload on a shaking table, a rocket in the computer, Newmark in sub-steps (Bayer 2000)",
     ),
     Entry(
-        name="dasilva-beam",
-        summary="A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
-        module="bondloop.papers.dasilva_beam",
-        kind="simulation",
+        "dasilva-beam",
+        "A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
+        "simulation",
     ),
     Entry(
-        name="dubois-damper",
-        summary="A damper on a hydraulic actuator that is identified, inverted and predicted (du Bois 2010)",
-        module="bondloop.papers.dubois_damper",
-        kind="test",
+        "dubois-damper",
+        "A damper on a hydraulic actuator that is identified, inverted and predicted (du Bois 2010)",
     ),
     Entry(
-        name="gawthrop-three-mass",
-        summary="Three masses in a chain, the third on a transfer system, virtual junction (Gawthrop 2005)",
-        module="bondloop.papers.gawthrop_three_mass",
-        kind="test",
+        "gawthrop-three-mass",
+        "Three masses in a chain, the third on a transfer system, virtual junction (Gawthrop 2005)",
     ),
     Entry(
-        name="gawthrop-two-actuators",
-        summary="A mass between two actuators, two interfaces, 1 kHz, virtual junction (Gawthrop 2005)",
-        module="bondloop.papers.gawthrop_two_actuators",
-        kind="test",
+        "gawthrop-two-actuators",
+        "A mass between two actuators, two interfaces, 1 kHz, virtual junction (Gawthrop 2005)",
     ),
     Entry(
-        name="marths-benchmark",
-        summary="The multi-axial benchmark: two coupled actuators turn and move a joint (Condori Uribe 2023)",
-        module="bondloop.papers.marths_benchmark",
-        kind="test",
+        "marths-benchmark",
+        "The multi-axial benchmark: two coupled actuators turn and move a joint (Condori Uribe 2023)",
     ),
     Entry(
-        name="mr-damper-building",
-        summary="A measured magneto-rheological damper in the first of three storeys under El Centro",
-        module="bondloop.papers.mr_damper_building",
-        kind="test",
+        "mr-damper-building",
+        "A measured magneto-rheological damper in the first of three storeys under El Centro",
     ),
     Entry(
-        name="silva-benchmark",
-        summary="The field's benchmark: three floors under El Centro on a late actuator (Silva 2020)",
-        module="bondloop.papers.silva_benchmark",
-        kind="test",
+        "silva-benchmark",
+        "The field's benchmark: three floors under El Centro on a late actuator (Silva 2020)",
     ),
-    Entry(
-        name="wagg-three-mass",
-        summary="The three-mass chain with an adaptive MCS controller (Wagg 2001)",
-        module="bondloop.papers.wagg_three_mass",
-        kind="test",
-    ),
-    Entry(
-        name="wagg-two-mass-rig",
-        summary="Two masses on a track with friction, MCS at 512 Hz (Wagg 2001)",
-        module="bondloop.papers.wagg_two_mass_rig",
-        kind="test",
-    ),
+    Entry("wagg-three-mass", "The three-mass chain with an adaptive MCS controller (Wagg 2001)"),
+    Entry("wagg-two-mass-rig", "Two masses on a track with friction, MCS at 512 Hz (Wagg 2001)"),
 )
 
 

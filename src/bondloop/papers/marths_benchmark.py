@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop import control
 from bondloop.bondgraph import Model, bond
 from bondloop.bondgraph.elements import CField, I, RField, Se
 from bondloop.devices import Imposed, OdeSpecimen
@@ -350,20 +351,6 @@ def actuators(plant: int = 0) -> System:
     return Plant.numbered(plant).matrix().actuator()
 
 
-def _none() -> Controller:
-    from bondloop.control import LeadCompensation
-
-    return LeadCompensation(0.0)
-
-
-def _time_series() -> Controller:
-    from bondloop.control import AdaptiveTimeSeries, PerActuator
-
-    return PerActuator(
-        tuple(AdaptiveTimeSeries(delay, largest_delay=0.1) for delay in ("52.8 ms", "21.4 ms"))
-    )
-
-
 TAPS = (
     (5.41470353, 1.96280665, -1.50482526, -4.95776380),
     (6.05817263, 2.19981575, -1.67459763, -5.53849986),
@@ -379,53 +366,31 @@ COVARIANCE = (
 """Their first covariances as the code has them: found in 1/m², used on mm, which is what makes it adapt."""
 
 
-def _taps() -> Controller:
-    from bondloop.control import PerActuator, RecursiveFir
-
-    return PerActuator(tuple(RecursiveFir(4, taps, 0.0) for taps in TAPS))
+def _per_actuator(*members: control.Compensator) -> Controller:
+    return control.PerActuator(members)
 
 
-def _rls_fir() -> Controller:
-    from bondloop.control import PerActuator, RecursiveFir
-
-    return PerActuator(
-        tuple(
-            RecursiveFir(  # the code has no bounds
-                4,
-                taps,
-                tuple(tuple(1e6 * x for x in row) for row in P),
-                largest_delay=10.0,
-                least_gain=0.01,
-                largest_gain=100.0,
-            )
-            for taps, P in zip(TAPS, COVARIANCE, strict=True)
-        )
-    )
+def _rls_fir(taps: tuple[float, ...], covariance: tuple[tuple[float, ...], ...]) -> control.RecursiveFir:
+    micro = tuple(tuple(1e6 * x for x in row) for row in covariance)
+    # The code has no bounds.
+    return control.RecursiveFir(4, taps, micro, largest_delay=10.0, least_gain=0.01, largest_gain=100.0)
 
 
-def _inverse() -> Controller:
-    from bondloop.control import CoupledInverse, PerActuator
-
-    H = Plant().matrix()
-    return PerActuator(tuple(CoupledInverse(H.entries[i][i].actuator()) for i in range(2)))
-
-
-def _coupled() -> Controller:
-    from bondloop.control import CoupledInverse
-
-    return CoupledInverse(actuators())
-
-
-def _adaptive() -> Controller:
-    from bondloop.control import AdaptiveCoupledInverse
-
-    return AdaptiveCoupledInverse(actuators())
+def _inverse(actuator: int) -> control.Compensator:
+    return control.CoupledInverse(Plant().matrix().entries[actuator][actuator].actuator())
 
 
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
-    "none": _none, "taps": _taps, "rls-fir": _rls_fir, "ats": _time_series, "inverse": _inverse,
-    "coupled": _coupled, "adaptive-coupled": _adaptive,
-}  # fmt: skip
+    "none": lambda: control.LeadCompensation(0.0),
+    "taps": lambda: _per_actuator(*(control.RecursiveFir(4, taps, 0.0) for taps in TAPS)),
+    "rls-fir": lambda: _per_actuator(*map(_rls_fir, TAPS, COVARIANCE)),
+    "ats": lambda: _per_actuator(
+        *(control.AdaptiveTimeSeries(delay, largest_delay=0.1) for delay in ("52.8 ms", "21.4 ms"))
+    ),
+    "inverse": lambda: _per_actuator(_inverse(0), _inverse(1)),
+    "coupled": lambda: control.CoupledInverse(actuators()),
+    "adaptive-coupled": lambda: control.AdaptiveCoupledInverse(actuators()),
+}
 """Controllers by name, each with one setting for all plants; only the last two know of the coupling."""
 
 
@@ -452,7 +417,6 @@ def test(
     seed
         Of the noise.
     """
-    from bondloop.control import RestoringForce
     from bondloop.hybrid import HybridTest
     from bondloop.integrate import NewmarkAverage
     from bondloop.papers.silva_benchmark import ground
@@ -476,7 +440,7 @@ def test(
         excitation={"ground": motion},
         rate=RATE,
         integrator=NewmarkAverage(newest=True),
-        restoring_force=RestoringForce(**FORCE, inputs=(MOMENT,)),
+        restoring_force=control.RestoringForce(**FORCE, inputs=(MOMENT,)),
         reference=(reference(), [f"stiffness[{i}].displacement" for i in (*FLOORS, FRAME[0], FRAME[2])]),
         limits=Limits(displacement=STROKE),
         record=[f"numerical.stiffness[{i}].displacement" for i in (FRAME[0], FRAME[2])],
