@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.identify.experiment import multisine
-from bondloop.identify.process.frequency_fit import response_derivatives
-from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
+from bondloop.identify.process.line_fit import RecordLines, fit_lines, response_derivatives, sampled_response
 from bondloop.identify.process.process_fit import ModelStructure, structure
 from bondloop.identify.process.ranking import rank_frequency, rank_time
 from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
@@ -130,7 +129,7 @@ def test_lines_are_exact_for_a_record_that_begins_and_ends_anyhow():
     s = structure("G2D")
     low, high = np.array([-9.0, 1e-6, 1e-9, 0.0]), np.array([9.0, 1.0, 1.0, 0.05])
     fit = fit_lines(RecordLines(u[500:], y, T, "zero"), s, low, high, 0.02)
-    assert np.sqrt(fit.cost / fit.samples) < 1e-4 * y.std()
+    assert np.sqrt(fit.cost / fit.minimum.residual.size) < 1e-4 * y.std()
     assert fit.theta[-1] == pytest.approx(7.3e-3, abs=1e-7)
 
 

@@ -227,8 +227,7 @@ def desired_motion(half: NumericalHalf) -> tuple[list[Expr], list[Expr], dict[Va
     states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
     extra: dict[Var, Expr] = {}
     desired: list[Expr] = []
-    for i, (flow, domain) in enumerate(zip(half.flows, half.domains, strict=True)):
-        index = f"[{i}]" if len(half.flows) > 1 else ""
+    for index, flow, domain in zip(indexed(len(half.flows)), half.flows, half.domains, strict=True):
         z, new = displacement_state(
             {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
         )
@@ -237,6 +236,11 @@ def desired_motion(half: NumericalHalf) -> tuple[list[Expr], list[Expr], dict[Va
     if half.coupler is None:
         return desired, list(half.flows), extra
     return half.coupler.strokes(desired), half.coupler.velocities(desired, half.flows), extra
+
+
+def indexed(count: int) -> list[str]:
+    """Return indices in brackets, or nothing where there is only one."""
+    return [f"[{i}]" for i in range(count)] if count > 1 else [""]
 
 
 def displacement_state(
@@ -306,6 +310,34 @@ class Compensator(Controller, family="controller"):
         context
             Names and period.
         """
+
+
+class LearnsRemainder(Compensator, family="controller"):
+    """Base of the adaptive compensators that can act on another signal than that of which they learn."""
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command."""
+        return self._adapted(desired, None, measured, context)
+
+    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command: the law on ``sent``, adapted as if it stood before what made it of the demand.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample.
+        sent
+            What the fixed part of an `AdaptiveRemainder` makes of it.
+        measured
+            What the sensors read.
+        context
+            Names and period.
+        """
+        return self._adapted(desired, sent, measured, context)
+
+    @abstractmethod
+    def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
+        """Return the command of the demand itself, or of what is sent in its place."""
 
 
 def expect_compensator(given: object, what: str) -> Compensator:

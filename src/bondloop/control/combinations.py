@@ -7,9 +7,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.control.base import Compensator, Measured, channel, expect_compensator
+from bondloop.control.base import Compensator, LearnsRemainder, Measured, channel, expect_compensator
 from bondloop.control.blocks.filters import from_first
 from bondloop.engine.data import POSITIVE, Parameter, state_unit
 from bondloop.engine.ir import (
@@ -31,7 +31,6 @@ from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design
-    from bondloop.engine.ir import Expr
 
 
 @dataclass(frozen=True)
@@ -257,26 +256,6 @@ class LoadFeedforward(Compensator):
         command = body.put("loaded_command", unloaded + self.give * force + rate)
         body.update({before: force})
         return body.applied(command)
-
-
-@runtime_checkable
-class LearnsRemainder(Protocol):
-    """An adaptive compensator that can act on another signal than that of which it learns."""
-
-    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command: the law on ``sent``, adapted as if it stood before what made it of the demand.
-
-        Parameters
-        ----------
-        desired
-            The desired displacement at this sample.
-        sent
-            What the fixed part makes of it.
-        measured
-            What the sensors read.
-        context
-            Names and period.
-        """
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.control.blocks.filters import state_variable_filter
+from bondloop.control.blocks.filters import state_variable_filter, weighted
 from bondloop.control.blocks.least_squares import RecursiveLeastSquares
 from bondloop.control.blocks.transfer_model import interpolated, substeps, with_displacement
 from bondloop.control.virtual_junction import JunctionWithModel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bondloop.control.base import Design, Measured
     from bondloop.engine import System
     from bondloop.substructure import NumericalHalf
-    from bondloop.transfer import Transfer, TransferSystem
+    from bondloop.transfer import TransferSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,10 +219,7 @@ class AdaptiveVirtualJunction(JunctionWithModel):
             body.add(applied)
 
         def total(terms: Terms) -> Expr:
-            result: Expr = Const(0.0)
-            for (word, power), c in terms.items():
-                result = result + c * filtered[word][power]
-            return result
+            return weighted(terms.values(), [filtered[word][power] for word, power in terms])
 
         value = body.put("value", total(equation.value))
         estimate = self._estimator(first).apply(
@@ -334,7 +331,7 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
         for word, signal in (("error", error), *((f"slope[{i}]", x) for i, x in enumerate(slopes))):
             low = state_variable_filter(0, self.filter_frequency)
             passed.append(body.add(low.apply(signal, context, word)[0]))
-        value: Expr = passed[0]
+        value = passed[0]
         for slope, p in zip(passed[1:], before, strict=True):
             value = value + slope * p
         estimate = self._estimator(first).apply(passed[1:], value, context, when=self._settled(context))

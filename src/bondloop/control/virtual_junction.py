@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.control.base import Controller, Design, displacement_state, indexed
 from bondloop.control.blocks.filters import weighted
 from bondloop.control.blocks.transfer_model import ackermann, with_displacement
 from bondloop.engine.data import Parameter
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.control.base import Measured
     from bondloop.engine import System
-    from bondloop.engine.passes import Context
-    from bondloop.substructure import NumericalHalf
-    from bondloop.transfer import TransferSystem
 
     Array = NDArray[np.float64]
 
@@ -68,8 +65,7 @@ class VirtualJunction(Controller):
 
     def prefixes(self) -> list[str]:
         """Return with what the names of each model's variables begin."""
-        count = len(self.models())
-        return [f"controller.transfer{i}." for i in indexed(count)]
+        return [f"controller.transfer{i}." for i in indexed(len(self.models()))]
 
     def augment(self, numerical: Model) -> System:
         """Return the augmented numerical substructure: numerical half and virtual junction as one system.
@@ -93,7 +89,7 @@ class VirtualJunction(Controller):
             )
         transfers = [_transfer(m, prefix) for m, prefix in zip(models, self.prefixes(), strict=True)]
         _check_zero_dynamics(transfers)
-        plant = _side_by_side(transfers)
+        plant = connect("transfer", [t.system for t in transfers], {}, {})
         inverse = _inverse(plant, transfers, half)
         states = dict(inverse.states)
         extra: dict[Var, Expr] = {}
@@ -102,8 +98,8 @@ class VirtualJunction(Controller):
             **states,
             **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()},
         }
-        for i, (flow, t, domain) in enumerate(zip(half.flows, transfers, half.domains, strict=True)):
-            index = f"[{i}]" if len(models) > 1 else ""
+        names = indexed(len(models))
+        for index, flow, t, domain in zip(names, half.flows, transfers, half.domains, strict=True):
             z, new = displacement_state(
                 {**known, **extra}, flow, f"controller.desired{index}.displacement", domain
             )
@@ -113,9 +109,7 @@ class VirtualJunction(Controller):
                 z, new = displacement_state({**states, **extra}, t.velocity, z.name, domain)
             extra.update(new)
             desired.append(z)
-        outputs: dict[str, Expr] = {
-            (f"command[{i}]" if len(models) > 1 else "command"): t.command for i, t in enumerate(transfers)
-        }
+        outputs: dict[str, Expr] = {f"command{i}": t.command for i, t in zip(names, transfers, strict=True)}
         system = half.system.replaced(
             name="computer",
             states={**states, **extra},
@@ -171,11 +165,6 @@ class JunctionWithModel(VirtualJunction, ABC, family="controller"):
         ]
 
 
-def indexed(count: int) -> list[str]:
-    """Return indices in brackets, or nothing where there is only one."""
-    return [f"[{i}]" for i in range(count)] if count > 1 else [""]
-
-
 def _transfer(model: TransferSystem, prefix: str) -> Transfer | ForceOutput:
     """Return a model's equations with the load imposed or, where it gives a force itself, the velocity."""
     try:
@@ -229,10 +218,6 @@ def _inverse(plant: System, transfers: Sequence[Transfer | ForceOutput], half: N
             "command reaches that force only through a storage, so the inverse would need the rate of the "
             "measured force; use Direct or a compensator, or add the mass that moves with it"
         ) from error
-
-
-def _side_by_side(transfers: Sequence[Transfer | ForceOutput]) -> System:
-    return connect("transfer", [t.system for t in transfers], {}, {})
 
 
 def _check_zero_dynamics(transfers: Sequence[Transfer | ForceOutput]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,9 @@ from bondloop.identify.tolerances import HARDLY_DETERMINED
 from bondloop.transfer import dot, gram, times
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
-    from numpy.typing import ArrayLike, NDArray
 
 SIGNIFICANCE = 0.01
 """A test of residuals fails below this probability."""
@@ -444,3 +443,19 @@ def minimise(
             converged = True
             break
     return Minimum(theta, r, J, (theta <= low) | (theta >= high), converged, evaluations)
+
+
+def least_of(
+    evaluate: Evaluate, starts: Iterable[Array], low: Array, high: Array, *, most: int = 60
+) -> Minimum | None:
+    """Return the least of the minima from several starts; None where the model has a value at none of them.
+
+    Parameters
+    ----------
+    evaluate, low, high, most
+        As for `minimise`.
+    starts
+        Where to begin.
+    """
+    found = (minimise(evaluate, theta, low, high, most=most) for theta in starts)
+    return min((m for m in found if m is not None), key=lambda m: m.cost, default=None)

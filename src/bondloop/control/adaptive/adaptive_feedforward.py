@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.control.base import Compensator, channel
+from bondloop.control.base import LearnsRemainder, channel
 from bondloop.control.blocks.filters import (
     LinearFilter,
     backward_differences,
+    dot,
     earlier,
     from_first,
     from_line,
@@ -101,7 +102,7 @@ def expect_beginning(law: AdaptiveFeedforward | RecursiveFir, other: str, *, lea
 
 
 @dataclass(frozen=True)
-class AdaptiveFeedforward(Compensator, family="controller"):
+class AdaptiveFeedforward(LearnsRemainder, family="controller"):
     """Base: u = a0 x + a1 dx/dt + a2 d2x/dt2 ... with coefficients that are adapted.
 
     The coefficients are those with which the measured motion gives the command that caused it. Command and
@@ -203,26 +204,6 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         for j in range(1, self.order + 1):
             total = total + coefficients[j] * (Const(scales[j]) * rates[j])
         return body.applied(body.put(word, total))
-
-    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command."""
-        return self._adapted(desired, None, measured, context)
-
-    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
-
-        Parameters
-        ----------
-        desired
-            The desired displacement at this sample.
-        sent
-            What the fixed part makes of it.
-        measured
-            What the sensors read.
-        context
-            Names and period.
-        """
-        return self._adapted(desired, sent, measured, context)
 
     def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
         scales, bounds, name = self.scales(), self.bounds(both=sent is not None), context.name
@@ -415,13 +396,9 @@ class AdaptiveModelBased(AdaptiveFeedforward):
 
     def _targets(self, known: Learning) -> tuple[Applied, list[Expr]]:
         context, regressors, coefficients = known.context, known.regressors, known.coefficients
-        explained: Expr = Const(0.0)
-        total: Expr = Const(0.0)
-        for r, c in zip(regressors, coefficients, strict=True):
-            explained = explained + r * c
-            total = total + r * r
         body = Statements(context.name)
-        error, size = body.put("estimation_error", known.command - explained), body.put("size", total)
+        error = body.put("estimation_error", known.command - dot(regressors, coefficients))
+        size = body.put("size", dot(regressors, regressors))
         level = float(self.threshold) ** 2
         step = min(1.0, self.rate * context.period)
         push = body.put("push", step * error / (size + level))

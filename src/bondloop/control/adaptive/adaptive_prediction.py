@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.control.base import channel
+from bondloop.control.base import LearnsRemainder, channel
 from bondloop.control.blocks.filters import clipped, coefficient_matrix, earlier, from_line, late
 from bondloop.control.feedforward.inverse_model import expect_process, inverse_series
 from bondloop.control.feedforward.polynomial_prediction import PolynomialPrediction
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AdaptivePrediction(PolynomialPrediction):
+class AdaptivePrediction(LearnsRemainder, PolynomialPrediction):
     """Polynomial forward prediction whose gain and delay follow the synchronisation error.
 
     The command is gain * P(t + delay), P the least-squares polynomial through the demand's history. Twice a
@@ -123,27 +123,9 @@ class AdaptivePrediction(PolynomialPrediction):
             gain, lag = inverse_series(self.process, 1, "AdaptivePrediction(process)")
         return gain, min(lag / gain + self.ahead * period, max(self.largest_delay, lag / gain))
 
-    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command."""
-        return self._adapted(desired, None, measured, context)
-
-    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
-
-        Parameters
-        ----------
-        desired
-            The desired displacement at this sample.
-        sent
-            What the fixed part makes of it.
-        measured
-            What the sensors read.
-        context
-            Names and period.
-        """
-        return self._adapted(desired, sent, measured, replace(context, velocity=None))
-
     def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
+        if sent is not None:  # what the fixed part makes of the demand has another velocity
+            context = replace(context, velocity=None)
         name, T = context.name, context.period
         tau, gain = Var(f"{name}.adapted_delay"), Var(f"{name}.adapted_gain")
         first, line, rate = from_line(desired if sent is None else sent, context)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.control.base import Controller, Design, displacement_state, indexed
 from bondloop.engine.data import FINITE, NOT_NEGATIVE, POSITIVE, Parameter, in_seconds, state_unit
 from bondloop.engine.ir import (
     Channel,
@@ -246,7 +246,7 @@ class MCS(Controller):
         return self._joined(half, sampled=False)[0]
 
     def _joined(self, half: NumericalHalf, *, sampled: bool) -> tuple[Design, AdaptiveLaw]:
-        names = [f"[{i}]" for i in range(len(half.flows))] if len(half.flows) > 1 else [""]
+        names = indexed(len(half.flows))
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         desired: list[Expr] = []
         for index, flow, domain in zip(names, half.flows, half.domains, strict=True):

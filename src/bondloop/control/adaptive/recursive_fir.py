@@ -17,6 +17,7 @@ from bondloop.control.blocks.filters import (
     butterworth,
     clipped,
     coefficient_matrix,
+    dot,
     earlier,
     from_first,
     late,
@@ -229,7 +230,7 @@ class RecursiveFir(Compensator):
         known = body.put("known", weighted([*C[0], 1 - H[0, 0]], [*sent.states, rest]))
         law, taps = self._law(phi, x, known, float(H[0, 0]), moving, context)
         body.add(law)
-        body.steps.append(Assign(command, _dot(taps, x)))
+        body.steps.append(Assign(command, dot(taps, x)))
         body.add(sent)
         body.update({before: sent.value - rest, earlier_still: before})
         body.channels += [
@@ -270,10 +271,10 @@ class RecursiveFir(Compensator):
         steps += correction.steps
         done = len(correction.steps)
         old = taps_of("old", correction.estimates)
-        error = put("tap_error", known - _dot(old, phi))
-        reply = put("reply", _dot(product("tap_gain", R, correction.gains), x))
+        error = put("tap_error", known - dot(old, phi))
+        reply = put("reply", dot(product("tap_gain", R, correction.gains), x))
         divisor = put("divisor", 1 - fresh * reply)
-        plain = put("plain", _dot(old, x))
+        plain = put("plain", dot(old, x))
         # A divisor near zero would make a huge command of any error; the old taps' command is explained then.
         sound = divisor > 0.5
         solved = put("solved", select(sound, (plain + reply * error) / select(sound, divisor, 1), plain))
@@ -296,13 +297,6 @@ class RecursiveFir(Compensator):
         body.states.update(estimate.applied.states)
         body.adapted += estimate.adapted
         return body.applied(taps[0]), taps
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total: Expr = Const(0.0)
-    for p, q in zip(a, b, strict=True):
-        total = total + p * q
-    return total
 
 
 def _finite(values: object, what: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

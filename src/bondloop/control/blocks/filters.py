@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.engine.ir import Const, Delay, Expr, Op, Step, Var, as_expr, select
+from bondloop.engine.ir import Const, Delay, Expr, Op, Var, as_expr, select
 from bondloop.engine.passes import Applied, Statements, named
 
 if TYPE_CHECKING:
@@ -89,9 +89,14 @@ def late(value: Expr, samples: float, context: Context, word: str) -> tuple[list
 
 def weighted(weights: Iterable[float], values: Sequence[Expr]) -> Expr:
     """Return the sum of values with constant weights, in their order."""
+    return dot((Const(float(w)) for w in weights), values)
+
+
+def dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
+    """Return the sum of products, in their order."""
     total: Expr = Const(0.0)
-    for w, v in zip(weights, values, strict=True):
-        total = total + Const(float(w)) * v
+    for p, q in zip(a, b, strict=True):
+        total = total + p * q
     return total
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bondloop.control.blocks.filters import clipped
+from bondloop.control.blocks.filters import clipped, dot
 from bondloop.control.tolerances import LEAST_PIVOT, LEAST_VARIANCE
 from bondloop.engine.data import Parameter, number
 from bondloop.engine.ir import Assign, Const, Expr, Op, Step, Var, function, select
@@ -202,10 +202,7 @@ class Correction:
         ]
         forgetting = self._put("forgetting", self._forgetting())
         self._gain, self._variances, self._factors, total = self._bierman(self._h, forgetting)
-        size: Expr = Const(0.0)
-        for a in self._h:
-            size = size + a * a
-        limits = Op("and", (size > s.threshold**2, Op("lt", (total, Const(1e280)))))
+        limits = Op("and", (dot(self._h, self._h) > s.threshold**2, Op("lt", (total, Const(1e280)))))
         self._news = self._put("news", Op("and", (limits, _truth(when))))
         self.estimates = self._estimates("estimate_before")
         self.gains = tuple(
@@ -225,13 +222,8 @@ class Correction:
     def finish(self, value: Expr) -> Estimate:
         """Return the whole update for a value of y."""
         s, n = self.settings, self.n
-        explained: Expr = Const(0.0)
-        for r, p in zip(self._regressors, s.initial, strict=True):
-            explained = explained + r * p
-        predicted: Expr = Const(0.0)
-        for a, b in zip(self._h, self._shift, strict=True):
-            predicted = predicted + a * b
-        error = self._put("error", (value - explained) / s.noise - predicted)
+        explained = dot(self._regressors, map(Const, s.initial))
+        error = self._put("error", (value - explained) / s.noise - dot(self._h, self._shift))
         # NaN fails every comparison, so data that are not numbers change nothing.
         known = Op("lt", (abs(error), Const(1e140)))
         active = self._put("active", Op("and", (self._news, known)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.base import Compensator
-from bondloop.control.blocks.filters import LinearFilter, earlier, from_first, rational, weighted
+from bondloop.control.blocks.filters import LinearFilter, dot, earlier, from_first, rational, weighted
 from bondloop.control.blocks.least_squares import RecursiveLeastSquares
 from bondloop.engine.data import POSITIVE, Parameter, Whole, si_array
 from bondloop.engine.ir import (
@@ -295,10 +295,7 @@ class CoupledInverse(Compensator):
         results: list[Expr] = []
         changes: list[Var] = []
         for i, row in enumerate(weights.rows):
-            total: Expr = Const(0.0)
-            for w, x in zip(row, features, strict=True):
-                total = total + w * x
-            changes.append(body.put(f"change[{i}]", total))
+            changes.append(body.put(f"change[{i}]", dot(row, features)))
             rest = weighted(static[i].tolist(), origins)
             results.append(body.put(f"sent[{i}]", rest + changes[-1]))
         body.add(self._learn(weights, changes, context))

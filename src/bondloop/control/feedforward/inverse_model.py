@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.control.base import Measured
-    from bondloop.engine.ir import Expr
 
 
 @dataclass(frozen=True)
