@@ -188,3 +188,13 @@ def test_full_actuator_models_are_refused_with_what_to_do(junction, actuator):
     model = actuator(linear=True)
     with pytest.raises(SolveError, match=r"cannot use .*assumption 5.*simpler model of the actuator"):
         _ = a_test(junction(model), model).tick
+
+
+@pytest.mark.parametrize("unit", ["kg", "s", "A", "K"])
+def test_the_noise_is_a_force_a_moment_or_a_motion(unit):
+    model = MassSpringDamper(2.0, 100.0, 1e4, drive="position")
+    with pytest.raises(
+        InputError, match=r"AdaptiveVirtualJunction\(noise\): expected a quantity in N or N m"
+    ):
+        AdaptiveVirtualJunction(model, CHOSEN, noise=f"1 {unit}")
+    assert AdaptiveVirtualJunction(model, CHOSEN, noise="2 kN").noise == 2000.0

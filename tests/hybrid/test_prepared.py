@@ -1,5 +1,6 @@
 """Prepared tests: what they compute is what a test built anew computes, bit for bit."""
 
+import copy
 import pickle
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from bondloop.bondgraph import C, I, Model, One, R, Se, Stop
 from bondloop.control import Direct
 from bondloop.errors import InputError
 from bondloop.integrate import RK4, Exact, ForwardEuler
-from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators
+from bondloop.papers import bayer_substep, gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass
 from bondloop.rigs import Sensor, WhiteNoise
 
 MASS = "rig.specimen.m3.I.mass"
@@ -63,6 +64,15 @@ def test_first_states_can_be_given():
     moved = prepared.run({state: 0.01}, 0.1)
     assert not same(moved, prepared.run(None, 0.1))
     assert moved.record.description["parameters"][state] == 0.01
+
+
+def test_the_scale_of_the_excitation_is_a_plain_number():
+    test = gawthrop_three_mass.test()
+    for test_of in (test.with_values, lambda values: test.prepare().run(values, 0.01)):
+        with pytest.raises(InputError, match=r"excitation.scale: expected a number without a unit.*'1 m'"):
+            test_of({"excitation.scale": "1 m"})
+    half = test.prepare().run({"excitation.scale": "50 %"}, 0.1)
+    assert same(half, test.with_values({"excitation.scale": 0.5}).run(0.1))
 
 
 def test_what_the_tick_does_not_have_is_refused():
@@ -176,6 +186,19 @@ def test_values_in_the_matrices_of_the_integrator_are_worked_in_every_time():
     for mass in (1.0, 2.0, 3.0, 1.5, 2.0):
         values = {"mass.body.mass": mass}
         assert same(test.with_values(values).run(1), pendulum().with_values(values).run(1))
+
+
+@pytest.mark.parametrize(
+    "paper", [gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass, bayer_substep]
+)
+@pytest.mark.parametrize("another", [copy.deepcopy, lambda test: pickle.loads(pickle.dumps(test))])
+def test_a_copy_of_a_test_and_one_in_another_process_run_alike(paper, another):
+    test = paper.test().with_values({"excitation.scale": 0.5})
+    test.seconds = 0.2
+    fresh = another(test)
+    run = test.run()
+    assert same(fresh.run(), run)
+    assert same(another(test).run(), run)
 
 
 def test_a_test_that_has_run_is_sent_to_other_processes():

@@ -114,7 +114,7 @@ def test_the_double_well_passes_the_check_although_it_is_unstable_at_rest():
 
 
 def test_settings_are_checked():
-    with pytest.raises(InputError, match="spring must be"):
+    with pytest.raises(InputError, match="unknown spring"):
         three.test(spring="soft")
 
 

@@ -214,6 +214,7 @@ def test_every_table_has_the_same_columns(tmp_path):
         ({"rig.mass": "normal(1, 1%)"}, {}, "unknown parameter 'rig.mass'"),
         ({MASS: "normal(1, 60%)"}, {"samples": 200}, "cut it off, truncated"),
         ({MASS: "normal(1, 1%)"}, {"samples": 2.5}, "whole number"),
+        ({MASS: "normal(1, 1%)"}, {"samples": -3.0}, r"whole number from 1 to 1,073,741,824; found -3$"),
         ({MASS: "normal(1, 1%)"}, {"measures": ("eror",)}, "unknown measure 'eror'"),
         ({MASS: "normal(1, 1%)"}, {"measures": ("peak:x",)}, "unknown channel 'x'"),
         ({MASS: "normal(1, 1%)"}, {"method": "halton"}, "unknown method"),

@@ -64,7 +64,7 @@ class AdaptiveVirtualJunction(JunctionWithModel):
         Time in s after which a sample counts 1/e.
     noise
         Standard deviation of the error in the equation of motion, in its own unit: newtons, for a mass with
-        damper and spring.
+        damper and spring (newton metres where it turns), or that of the motion.
     filter_frequency
         Corner of the filter in Hz: above the motion's frequencies, below the noise's.
     latency
@@ -84,7 +84,7 @@ class AdaptiveVirtualJunction(JunctionWithModel):
     uncertainty: Parameter = Parameter(0.5, above=0, unit="1")
     range: Parameter = Parameter(4.0, above=1, unit="1")
     memory: Parameter = Parameter(10.0, above=0, unit="s")
-    noise: Parameter = Parameter(1.0, above=0)
+    noise: Parameter = Parameter(1.0, above=0, unit=("N", "N m", "m", "rad"))
     filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
     latency: Parameter = Parameter(0.0, least=0, unit="s")
 

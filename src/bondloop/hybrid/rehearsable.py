@@ -103,6 +103,12 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
+def _made_with(kind: type[Rehearsable], arguments: Mapping[str, Any], seconds: float | None) -> Rehearsable:
+    test = kind(**arguments)
+    test.seconds = seconds
+    return test
+
+
 class Rehearsable(ABC):
     """A test, or a simulation, that comes down to one tick."""
 
@@ -320,9 +326,9 @@ class Rehearsable(ABC):
 
         return PreparedTest(self, backend)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return everything but what is compiled, for another process."""
-        return {name: value for name, value in self.__dict__.items() if name != _PREPARED}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what it was made with, for copies and other processes: they derive the rest again."""
+        return _made_with, (type(self), self.arguments, self.seconds)
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import ROTATION, TRANSLATION, Model, interfaces, known_domains
 from bondloop.control import Compensator, Controller, Direct, RestoringForce, as_controller
-from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
+from bondloop.engine.data import POSITIVE, Range, checked_values, number
 from bondloop.engine.ir import Var
 from bondloop.engine.passes import prefixed, with_values
 from bondloop.errors import InputError, unknown_name
@@ -42,7 +42,7 @@ from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import SCALE, check_tunable
+from bondloop.rehearsal import SCALE, SCALE_RANGE, check_tunable
 from bondloop.rigs import SEED, Emulated, Sensor, indexed, rig_tick
 from bondloop.safety import FORCE_SWITCH, Limits
 from bondloop.substructure import (
@@ -505,7 +505,7 @@ class HybridTest(Checkable):
         unknown = {p: x for p, x in self._given.items() if p not in {v.name for v in parameters}}
         refuse_arguments_of_parts(unknown, {"rig": self.rig, "controller": self.controller})
         # As given, so that the unit of a text is seen too.
-        checked_values([*parameters, Var(SCALE, range=NOT_NEGATIVE)], self._given, "the test")
+        checked_values([*parameters, Var(SCALE, range=SCALE_RANGE)], self._given, "the test")
 
     def _changes(self, values: Mapping[str, float | str]) -> dict[str, object]:
         """Return the arguments that change with values of parameters; the seed of the rig's noise is one."""

@@ -17,6 +17,7 @@ Earthquake Engineering and Structural Dynamics 34(6), 687-703. doi:10.1002/eqe.4
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from bondloop.bondgraph import Model, One, Port, Zero
 from bondloop.bondgraph.elements import C, I, R, Sf
 from bondloop.engine.data import describable
-from bondloop.errors import InputError
+from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,13 +112,25 @@ def _chain(values: dict[str, Any], third_spring: C) -> Model:
     return chain
 
 
+def double_well(d: Any) -> Any:
+    """Return the force of the paper's spring, over its stretch."""
+    return -d + d**3
+
+
+def hardening(d: Any) -> Any:
+    """Return the force of a spring with which nothing is chaotic."""
+    return d + d**3
+
+
+SPRINGS: Mapping[str, Callable[[Any], Any]] = {"double-well": double_well, "hardening": hardening}
+"""Force of the third spring over its stretch, by name."""
+
+
 def _spring(kind: str) -> C:
-    """Return the third spring: ``double-well`` as in the paper, or ``hardening``, not chaotic."""
-    if kind == "double-well":
-        return C(law=lambda d: -d + d**3)
-    if kind == "hardening":
-        return C(law=lambda d: d + d**3)
-    raise InputError(f"spring must be 'double-well' or 'hardening'; found {kind!r}")
+    """Return the third spring."""
+    if kind not in SPRINGS:
+        raise InputError(unknown_name("spring", kind, SPRINGS))
+    return C(law=SPRINGS[kind])
 
 
 def test(

@@ -18,14 +18,14 @@ synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-8
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import Model
 from bondloop.bondgraph.elements import C, Df, Sf, SignalIntegrator
 from bondloop.engine.data import describable
 from bondloop.errors import InputError, unknown_name
-from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
+from bondloop.papers.gawthrop_three_mass import CUT, SPRINGS, VALUES, Mass
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
@@ -37,13 +37,6 @@ SECONDS = 60.0
 
 AMPLITUDE = 0.5
 """Support motion in m: r(t) = 0.5 cos t, so at the start the first spring is stretched by 0.5."""
-
-
-SPRINGS: Mapping[str, Callable[[Any], Any]] = {
-    "double-well": lambda d: -d + d**3,
-    "hardening": lambda d: d + d**3,
-}
-"""Force of the third spring over its stretch, by name."""
 
 
 @describable("model", "wagg-three-mass")

@@ -21,6 +21,7 @@ from bondloop.rehearsal.run_findings import at_an_end as at_an_end
 from bondloop.rehearsal.run_findings import span as span
 from bondloop.rehearsal.run_findings import undersampled as undersampled
 from bondloop.rehearsal.tunables import SCALE as SCALE
+from bondloop.rehearsal.tunables import SCALE_RANGE as SCALE_RANGE
 from bondloop.rehearsal.tunables import adjustable_limits as adjustable_limits
 from bondloop.rehearsal.tunables import allowed as allowed
 from bondloop.rehearsal.tunables import check_tunable as check_tunable

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SCALE = "excitation.scale"
 """Parameter by which the excitation is multiplied: 1 as it is given, 0 for none."""
+SCALE_RANGE = Range(least=0.0, units=("1",))
+"""What it may be: a plain number."""
 HOLD = "excitation.hold"
 """Parameter that lets a tunable excitation fade out while it is 1."""
 
@@ -67,7 +69,7 @@ def check_tunable(test: HybridTest) -> None:
         return
     limits = {} if test.interlock is None else vars(test.interlock.limits)
     held = {name: limits.get(word) for name, word in LIMITS.items()}
-    known: dict[str, tuple[float, Range]] = {SCALE: (test.scale, Range(least=0.0, units=("1",)))}
+    known: dict[str, tuple[float, Range]] = {SCALE: (test.scale, SCALE_RANGE)}
     known |= {name: (float(x), Range(above=0.0, most=float(x))) for name, x in held.items() if x is not None}
     for system in (test.design.system, test.reference_system):
         if system is not None:

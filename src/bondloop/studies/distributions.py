@@ -273,7 +273,8 @@ def whole_number(value: Any, what: str, least: int, most: int = 2**30) -> int:
     """Return a count as an int; at most as many as a Sobol sequence has points."""
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not good or not least <= value <= most or value % 1:
-        raise InputError(f"{what}: expected a whole number from {least} to {most:,}; found {value!r}")
+        found = f"{value:,.12g}" if good else repr(value)
+        raise InputError(f"{what}: expected a whole number from {least:,} to {most:,}; found {found}")
     return int(value)
 
 

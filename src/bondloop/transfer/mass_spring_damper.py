@@ -13,6 +13,11 @@ from bondloop.errors import InputError
 family_word("R", "part", __name__)  # what stands for its friction in a file: a part
 
 
+def _from_demand(q: Any, x_d: Any, stiffness: Any) -> Any:
+    """Return the force of a spring whose far end is moved."""
+    return stiffness * (q - x_d)
+
+
 @describable("transfer")
 class MassSpringDamper(Model):
     """Mass m with damper c and spring k to ground.
@@ -65,7 +70,7 @@ class MassSpringDamper(Model):
             self.command = Input("x_d", unit="m")
             stiffness = number(k, "MassSpringDamper(k)", "N/m") if isinstance(k, str) else k
             self.spring = MC(
-                lambda q, x_d, stiffness: stiffness * (q - x_d),
+                _from_demand,
                 ranges={"stiffness": Range(units=("N/m",))},
                 stiffness=stiffness,
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from bondloop.engine.codegen.backend import one_by_one
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     Tables = dict[str, NDArray[np.float64] | Sparse | Factored]
 
 
+@dataclass(frozen=True)
 class PythonBackend:
     """Ticks in Python, which needs no compiler and may call any function.
 

@@ -305,7 +305,7 @@ def describable(family: str, name: str = "", *, remembered: bool = True) -> Call
             stamp(value, kind, _bound(kind, args, options))
             return value
 
-        register(Kind(family, kind.name, remembering))
+        kind = register(Kind(family, kind.name, remembering))  # which another process finds by its name
         return remembering  # type: ignore[return-value]
 
     return mark
