@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.engine.codegen import Runner, tolerances
+from bondloop.engine.codegen import BACKENDS, Runner, tolerances
 from bondloop.engine.codegen.batch import Batch
 from bondloop.engine.codegen.c_lanes import lane_obstacle
 from bondloop.engine.codegen.c_writer import write_c_sized
@@ -163,3 +163,7 @@ def test_progress_and_an_interruption():
 def test_what_is_wrong_is_told(varied, values, words):
     with pytest.raises(InputError, match=words):
         Batch(growing(), varied).run(values, 3)
+
+
+def test_back_ends_say_what_they_are():
+    assert [repr(backend) for backend in BACKENDS.values()] == ["CBackend(using=None)", "PythonBackend()"]

@@ -159,7 +159,3 @@ def test_a_back_end_is_told_whether_to_be_quick(backend, monkeypatch):
     runs = [Runner(growing(), "told", **options).run(5, ones(5)) for options in ({}, {"quick": True})]
     assert told == [False, True]
     assert runs[0].channels["x"].tolist() == runs[1].channels["x"].tolist()
-
-
-def test_back_ends_say_what_they_are():
-    assert [repr(backend) for backend in BACKENDS.values()] == ["CBackend(using=None)", "PythonBackend()"]

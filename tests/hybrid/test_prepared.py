@@ -68,10 +68,10 @@ def test_first_states_can_be_given():
 
 def test_the_scale_of_the_excitation_is_a_plain_number():
     test = gawthrop_three_mass.test()
-    for test_of in (test.with_values, lambda values: test.prepare().run(values, 0.01)):
+    for one in (test, bayer_substep.test()):
         with pytest.raises(InputError, match=r"excitation.scale: expected a number without a unit.*'1 m'"):
-            test_of({"excitation.scale": "1 m"})
-    half = test.prepare().run({"excitation.scale": "50 %"}, 0.1)
+            one.with_values({"excitation.scale": "1 m"})
+    half = test.with_values({"excitation.scale": "50 %"}).run(0.1)
     assert same(half, test.with_values({"excitation.scale": 0.5}).run(0.1))
 
 

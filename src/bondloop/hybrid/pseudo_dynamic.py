@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bondloop.engine.data import POSITIVE, Range, checked_values, number
+from bondloop.engine.ir import Var
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     as_signal,
@@ -31,6 +32,7 @@ from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick, assembled
 from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
+from bondloop.rehearsal import SCALE, SCALE_RANGE
 from bondloop.rigs import SubSteppedRig, expect_unit, indexed
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, dof_domain
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.check import Check
-    from bondloop.engine.ir import Switching, Tick, Var
+    from bondloop.engine.ir import Switching, Tick
     from bondloop.hybrid.ground import Ground
     from bondloop.rigs import Sensor
     from bondloop.signals import Signal, Signals
@@ -172,7 +174,7 @@ class PseudoDynamicTest(Checkable):
         known = self._writer.all_parameters
         unknown = {p: x for p, x in values.items() if p not in {v.name for v in known}}
         refuse_arguments_of_parts(unknown, {"rig": self.rig, "scheme": self.scheme})
-        checked_values(known, values, "the test")  # as given: units of texts too
+        checked_values([*known, Var(SCALE, range=SCALE_RANGE)], values, "the test")  # as given: units too
 
     def _check(self) -> None:
         numerical_dofs, count = self.numerical.indices(self.interface), len(self.rig.specimen.motions)

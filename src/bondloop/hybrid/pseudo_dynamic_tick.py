@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.engine import system_from_matrices
 from bondloop.engine.analysis.spectrum import within
+from bondloop.engine.data import NOT_NEGATIVE
 from bondloop.engine.ir import (
     ZERO,
     Assign,
@@ -53,7 +54,7 @@ class PseudoDynamicTick:
     def __init__(self, test: PseudoDynamicTest) -> None:
         self.test = test
         self.time, self.count = Var("t"), Var("k")
-        self.scale = Var(SCALE, range=SCALE_RANGE)
+        self.scale = Var(SCALE, range=NOT_NEGATIVE)
         self.signals = Signals(self.time, test.period, self.scale)
         half = test.numerical
         self.matrices = (half.M.toarray(), half.C.toarray(), half.K.toarray())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bondloop.bondgraph import interfaces
+from bondloop.engine.data import NOT_NEGATIVE
 from bondloop.engine.ir import Channel, Expr, Quantity, Role, Step, Tick, Var, identifier, substitute
 from bondloop.engine.passes import connect
 from bondloop.errors import InputError, UnknownNameError, unknown_name
@@ -24,7 +25,6 @@ from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, ch
 from bondloop.rehearsal import (
     POWER,
     SCALE,
-    SCALE_RANGE,
     diverged,
     limit_word,
     loop_links,
@@ -70,7 +70,7 @@ class Wiring:
         self.rig: RigSystem = test.rig_system
         self.count_of_interfaces = len(self.rig.forces)
         self.time, self.count = Var("t"), Var("k")
-        self.scale = Var(SCALE, range=SCALE_RANGE)
+        self.scale = Var(SCALE, range=NOT_NEGATIVE)
         self.signals = Signals(self.time, test.period, self.scale)
         self.computer = Computer(test, self.signals, self.count)
         self.states: dict[Var, float] = {}
