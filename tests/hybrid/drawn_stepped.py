@@ -228,7 +228,7 @@ def _signal(r: dict[str, Any], force: float) -> Any:
         "sine": lambda: signals.Sine(0.2 * force, f),
         "table": lambda: _table(r, force, f),
         "step": lambda: signals.Step(0.5 * force, at=0.5 / f),
-        "noise": lambda: signals.WhiteNoise(0.3 * force, 0.1 * f, f, r["seconds"], r["seed"]),
+        "noise": lambda: signals.Noise(0.3 * force, 0.1 * f, f, r["seconds"], r["seed"]),
         "none": lambda: None,
     }[r["excitation"]]()
 
