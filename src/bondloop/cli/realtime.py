@@ -386,7 +386,7 @@ def _run(made: RealtimeSession, path: Path, who: str, confirmed: Sequence[str], 
             return complete
 
         return made.run(
-            record=path, live=_live_line(as_json), started=None if as_json else _told(made, keys),
+            record=path, live=_live_line(as_json), started=None if as_json else _start_notice(made, keys),
             operator=who, preflight=is_complete,
         )  # fmt: skip
 
@@ -403,7 +403,7 @@ def _report_left_out(test: HybridTest) -> None:
         )
 
 
-def _told(made: RealtimeSession, keys: contextlib.ExitStack) -> Callable[[str], None]:
+def _start_notice(made: RealtimeSession, keys: contextlib.ExitStack) -> Callable[[str], None]:
     """Return a function that says how to attach to the loop and to stop it, and what Start will do."""
 
     def tell(segment: str) -> None:

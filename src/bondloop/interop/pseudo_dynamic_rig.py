@@ -69,13 +69,13 @@ def run_pseudo_dynamic(test: PseudoDynamicTest, seconds: float | str, rig: Movab
             "commands of a shaking table are no places to go to and rest at"
         )
     moved = copy.copy(test)
-    moved.rig = _Elsewhere(test.rig, rig)  # type: ignore[assignment]
+    moved.rig = _RemoteRig(test.rig, rig)  # type: ignore[assignment]
     on_rig = copy.copy(test)  # described as the test that it is, with the tick of the other
     on_rig.__dict__["_writer"] = PseudoDynamicTick(moved)
     return on_rig.run(seconds, backend="numpy")
 
 
-class _Elsewhere:
+class _RemoteRig:
     """What a pseudo-dynamic tick asks of its rig, answered by one elsewhere."""
 
     def __init__(self, own: SubSteppedRig, rig: Movable) -> None:

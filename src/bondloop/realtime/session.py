@@ -489,7 +489,7 @@ class RealtimeSession:
         recorders.finish()
         files = last_run(recorders.files)
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
-        if known["cause"] == Cause.ELSEWHERE:
+        if known["cause"] == Cause.START_POSITION:
             known["message"] = start_offset_words(
                 self.test, known["cause_detail"], float(known["cause_value"])
             )

@@ -182,10 +182,10 @@ def _rig(description: Mapping[str, object], test: Rehearsable | None) -> Iterato
         value = rig.get(key)
         several = isinstance(value, list) and key == "actuators"
         for number, one in enumerate(value if several else [value] if value else [], 1):
-            yield f"{word} {number}" if several and len(value) > 1 else word, _told_below(key, one)
+            yield f"{word} {number}" if several and len(value) > 1 else word, _nested_words(key, one)
 
 
-def _told_below(key: str, value: object) -> str:
+def _nested_words(key: str, value: object) -> str:
     if key == "sensors" and isinstance(value, Mapping):
         return "; ".join(f"{name}: {_sensor(sensor)}" for name, sensor in value.items())
     return in_words(value)

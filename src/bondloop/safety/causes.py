@@ -58,7 +58,7 @@ class Cause(IntEnum):
     STOOD_STILL = 15
     RECORD_LOST = 16
     COMMAND_RATE = 17
-    ELSEWHERE = 18
+    START_POSITION = 18
     OPERATOR_LOST = 19
     CONTROLLER_FAULT = 20
 
@@ -82,7 +82,7 @@ _WORDS = {
     Cause.STOOD_STILL: "the loop stood still for longer than the test allows",
     Cause.RECORD_LOST: "the record could not be kept, which the test demands",
     Cause.COMMAND_RATE: "the command changed faster than its limit",
-    Cause.ELSEWHERE: "the rig stood elsewhere than where the test begins",
+    Cause.START_POSITION: "the rig stood elsewhere than where the test begins",
     Cause.OPERATOR_LOST: "no operator was there for longer than the run allows",
     Cause.CONTROLLER_FAULT: "the rig's controller reported a fault",
 }

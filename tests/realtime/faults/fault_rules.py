@@ -80,7 +80,7 @@ STATED = {
     "a second loop on the same link": Stated(None),
     "force beyond its limit": Stated(Cause.FORCE, "0", "its arrival"),
     "command faster than its limit": Stated(Cause.COMMAND_RATE, "0", "it was computed"),
-    "rig elsewhere than the test begins": Stated(Cause.ELSEWHERE, "0", "the start"),
+    "rig elsewhere than the test begins": Stated(Cause.START_POSITION, "0", "the start"),
     "loop frozen until its successor has the rig": Stated(Cause.LINK_LOST, "0", "it woke"),
     "rig says goodbye": Stated(Cause.LINK_LOST, "0", "its arrival"),
     "answers to commands that were never sent": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),

@@ -663,7 +663,7 @@ def test_a_rig_that_stands_elsewhere_is_not_led(loop, sign, apart, trips, approa
     loop.compute = compute
     assert loop.run() == (3 if trips else 0)
     if trips:
-        assert loop.trip == (Cause.ELSEWHERE, 0, 0, 0)
+        assert loop.trip == (Cause.START_POSITION, 0, 0, 0)
         assert loop["segment.cause_value"] == pytest.approx(sign * apart)
         assert set(loop.sent) == {None}
         assert loop.states == [(RETREAT, 1), (SAFE, 2)]
@@ -686,7 +686,7 @@ def test_the_second_command_has_a_place_too(loop, sign, place, channel, trips):
     loop.compute = compute
     assert loop.run() == (3 if trips else 0)
     if trips:
-        assert loop.trip == (Cause.ELSEWHERE, 0, 0, 1)
+        assert loop.trip == (Cause.START_POSITION, 0, 0, 1)
         assert loop["segment.cause_value"] == pytest.approx(-0.5 * sign)
 
 
@@ -700,7 +700,7 @@ def test_a_place_that_is_no_number_is_elsewhere(loop):
 
     loop.compute = compute
     loop.run()
-    assert loop.trip == (Cause.ELSEWHERE, 0, 0, 0)
+    assert loop.trip == (Cause.START_POSITION, 0, 0, 0)
 
 
 def test_a_rig_that_stands_where_its_outputs_cannot_hold_it_is_not_led(loop):

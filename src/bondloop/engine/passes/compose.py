@@ -164,7 +164,7 @@ S = TypeVar("S", bound=SystemData)
 P = TypeVar("P", bound=SystemPart)
 
 
-class _ElsewhereError(InputError):
+class _PrefixError(InputError):
     """A path that does not begin as the names of a part do, or of several."""
 
     def __init__(self, path: str, prefixes: tuple[str, ...]) -> None:
@@ -182,11 +182,11 @@ def _nearest(path: str, errors: Sequence[InputError]) -> InputError:
     inside = [e for e in errors if isinstance(e, UnknownNameError)]
     if inside:
         return max(inside, key=lambda e: max((_shared(path, name) for name in e.known), default=0))
-    others = [e for e in errors if not isinstance(e, _ElsewhereError)]
+    others = [e for e in errors if not isinstance(e, _PrefixError)]
     if others:
         return others[-1]
-    prefixes = (p for e in errors if isinstance(e, _ElsewhereError) for p in e.prefixes)
-    return _ElsewhereError(path, tuple(dict.fromkeys(prefixes)))
+    prefixes = (p for e in errors if isinstance(e, _PrefixError) for p in e.prefixes)
+    return _PrefixError(path, tuple(dict.fromkeys(prefixes)))
 
 
 def _shared(path: str, name: str) -> int:
@@ -217,7 +217,7 @@ def prefixed(system: S, prefix: str) -> S:
 
     def lookup(path: str) -> Expr:
         if not path.startswith(prefix):
-            raise _ElsewhereError(path, (prefix,))
+            raise _PrefixError(path, (prefix,))
         try:
             return renaming.expression(system.expression(path[len(prefix) :]))
         except UnknownNameError as error:

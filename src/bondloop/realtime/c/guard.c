@@ -203,7 +203,7 @@ int bl_guard_place(bl_run *run)
         run->from[i] = have >= 0 && tick->is_place[i] ? run->measured[have] : tick->safe[i];
         const double apart = have >= 0 && want >= 0 ? run->measured[have] - run->channels[want] : 0.0;
         if (bl_is_finite(tick->place_within[i]) && !(fabs(apart) <= tick->place_within[i])) {
-            bl_guard_trip(run, BL_CAUSE_ELSEWHERE, (uint64_t)i, apart, 0);
+            bl_guard_trip(run, BL_CAUSE_START_POSITION, (uint64_t)i, apart, 0);
             return 0;
         }
     }

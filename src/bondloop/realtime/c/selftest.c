@@ -529,7 +529,7 @@ static void try_place(void)
             bl_start(run);
             run->measured[0] = 0.5 + sign*within[PLACE]*(beyond ? BEYOND : INSIDE);
             bl_compute(run);
-            check(beyond ? is_tripped(BL_CAUSE_ELSEWHERE) && !run->commanded : run->commanded && run->stage == BL_ACTIVE,
+            check(beyond ? is_tripped(BL_CAUSE_START_POSITION) && !run->commanded : run->commanded && run->stage == BL_ACTIVE,
                 beyond ? "a rig that stands elsewhere than where the test begins did not trip"
                        : "a rig that stands where the test begins tripped");
         }
@@ -537,7 +537,7 @@ static void try_place(void)
     bl_start(run);
     run->measured[0] = NAN;
     bl_compute(run);
-    check(is_tripped(BL_CAUSE_ELSEWHERE), "a rig of which nobody knows where it stands did not trip");
+    check(is_tripped(BL_CAUSE_START_POSITION), "a rig of which nobody knows where it stands did not trip");
     inactive();
     bl_start(run);
     run->measured[0] = 0.515625;

@@ -502,7 +502,7 @@ def simulate_switching(
         t, old = hit, dense(hit)
         settled = run.settle(t, run.present(t, old.tolist()))
         x = settled.x
-        fresh = _told(run, t, old, np.array(x), settled.struck)
+        fresh = _events_between(run, t, old, np.array(x), settled.struck)
         if not fresh:  # by rounding alone: look again when it is past that
             ignored = t + window
         events += fresh
@@ -590,7 +590,7 @@ def _too_fast(system: SystemData, t: float) -> str:
     )
 
 
-def _told(
+def _events_between(
     run: Settling, t: float, before: NDArray[np.float64], after: NDArray[np.float64], struck: Sequence[int]
 ) -> list[Event]:
     events = []
