@@ -8,6 +8,7 @@ import pytest
 
 from bondloop.engine.ir.expr import Var, function
 from bondloop.engine.ir.tick import Channel, Tick
+from bondloop.engine.passes.tick_numbers import placed
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies.figures import exceedance_curves, overlay, tornado, trade_off
@@ -21,7 +22,7 @@ class Closed(SimpleNamespace):
     """A test of one channel, an expression of its parameters."""
 
     def with_values(self, values):
-        parameters = {v: values.get(v.name, x) for v, x in self.tick.parameters.items()}
+        parameters = {v: placed(v.name, values.get(v.name, x)) for v, x in self.tick.parameters.items()}
         changed = Tick(
             **{n: getattr(self.tick, n) for n in ("name", "period", "time", "count", "inputs", "states")},
             parameters=parameters, steps=(), channels=self.tick.channels, bounds=self.tick.bounds,

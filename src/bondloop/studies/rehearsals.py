@@ -49,7 +49,7 @@ class Tested(Protocol):
         ...
 
     def with_values(self, values: Mapping[str, float | str], /) -> Self:
-        """Return the same with other values of its parameters, by path."""
+        """Return the same with other values of its parameters, by path, put in by `engine.passes.placed`."""
         ...
 
 
