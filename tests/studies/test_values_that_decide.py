@@ -7,7 +7,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se, Stop
-from bondloop.control import Direct
+from bondloop.control import ControlLaw, Direct
 from bondloop.engine.ir.expr import Var
 from bondloop.engine.ir.tick import Delay, Product, Tunable
 from bondloop.integrate import RK4, Discretised, ForwardEuler
@@ -111,6 +111,31 @@ def in_contact():
     return moving(initial=0.05, wall=Stop(gap=0.06, restitution=0.5))
 
 
+class Ahead(ControlLaw):
+    """Goes where the rig will be after a lag."""
+
+    lead: float = 0.01
+
+    def step(self, desired, measured):  # noqa: ARG002 - as all laws have it
+        return desired.displacement + self.lead * desired.velocity
+
+
+class AheadFrom(Ahead):
+    """Keeps the last command, and begins at the lead itself."""
+
+    @property
+    def states(self):
+        return {"last": self.lead}
+
+    def step(self, desired, measured):
+        self.last, before = super().step(desired, measured), self.last
+        return 0.9 * self.last + 0.1 * before
+
+
+def with_law(law):
+    return gawthrop_three_mass.test().replaced(coupling="sampled", controller=law)
+
+
 def with_noise():
     test = gawthrop_three_mass.test()
     rig = replace(test.rig, sensors={"force": Sensor([WhiteNoise("0.1 N")])})
@@ -137,6 +162,8 @@ STUDIES = {
         gawthrop_two_actuators.test,
         {"numerical.mn1.I.mass": "uniform(1, 3)"},
     ),
+    "the lead of a law": (lambda: with_law(Ahead()), {"controller.lead": "uniform(-0.01, 0.01)"}),
+    "a first state of a law": (lambda: with_law(AheadFrom()), {"controller.lead": "uniform(-0.01, 0.01)"}),
     "the excitation": (gawthrop_three_mass.test, {"excitation.scale": "uniform(0, 2)"}),
     "noise": (with_noise, {"rig.seed": "whole(1, 50)"}),
 }
@@ -155,7 +182,7 @@ def test_each_drawn_test_is_the_test_with_its_values(which):
 
 
 def test_numbers_alone_need_no_test_built_anew():
-    for which in ("the excitation", "noise", "what a controller is designed for"):
+    for which in ("the excitation", "noise", "the lead of a law", "what a controller is designed for"):
         make, distributions = STUDIES[which]
         assert sample(make(), distributions, 4, ("trip",), seconds=0.1).rebuilt == ()
     assert sample(moving(), {MASS: "uniform(0.2, 2)"}, 4, ("peak:mass.v.flow",), seconds=0.1).rebuilt == ()
