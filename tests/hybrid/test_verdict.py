@@ -47,10 +47,10 @@ def a_run(t, x, y, f, *, description=None, attributes=None, **channels):
     units = {name: {"displacement": "m", "force": "N"}.get(name.split(".")[-1], "") for name in named}
     attributes = {"status": "completed", **(attributes or {})}
     known = {
-        "desired.displacement": Meaning(Role.DESIRED, "displacement", "displacement"),
-        "actual.displacement": Meaning(Role.ACTUAL, "displacement", "displacement"),
-        "force": Meaning(Role.ACTUAL, "force", "effort"),
-        "measured.force": Meaning(Role.MEASURED, "force", "effort"),
+        "desired.displacement": Meaning(Role.DESIRED, "displacement", "displacement", 0),
+        "actual.displacement": Meaning(Role.ACTUAL, "displacement", "displacement", 0),
+        "force": Meaning(Role.ACTUAL, "force", "effort", 0),
+        "measured.force": Meaning(Role.MEASURED, "force", "effort", 0),
         "excitation.power": Meaning(Role.EXCITATION, "", "power"),
         "reference.displacement": Meaning(Role.REFERENCE, "", "displacement", None, "desired.displacement"),
         "reference.force": Meaning(Role.REFERENCE, "", "effort", None, "force"),
