@@ -14,8 +14,8 @@
 #   make page    fetch what the operator's page takes from npm: uPlot, as pinned by its lock file
 
 PYTHON ?= python3
-# One more than the cores of a small machine: tests of the loop on its clock wait most of the time.
-WORKERS ?= 3
+# Two more than the cores of a small machine: tests of the loop on its clock wait most of the time.
+WORKERS ?= 4
 # Seconds after which no further test of test-fresh begins: what then still runs ends within the rest of 15 minutes.
 FRESH ?= 720
 # Seconds for each of the hunts that have no end of their own.

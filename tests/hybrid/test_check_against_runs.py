@@ -23,7 +23,7 @@ from truth import outcome
 
 from bondloop.check.checking import check
 
-CASES, CHUNK = 300, 25
+CASES, CHUNK = 300, 15
 MOST_REFUSED = 0.02
 """Share of the refused tests that may run well."""
 

@@ -72,6 +72,7 @@ def test_a_run_shorter_than_a_few_periods_is_measured_by_its_own_motion():
     assert outcome(drawn).ran == "well"
 
 
+@pytest.mark.nightly
 def test_a_motion_that_is_on_its_way_to_rest_is_followed_until_it_is_there():
     # After 72 s two thirds of the run's motion are left, but it falls all the way.
     drawn = case(2000211)
