@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.identify.process.frequency_fit import coherence_weight, fit_frequency
-from bondloop.identify.process.line_fit import response_derivatives
+from bondloop.identify.process.frequency_fit import coherence_weight, fit_frequency, response_derivatives
 from bondloop.identify.process.process_fit import structure
 from bondloop.transfer.process import first_order, second_order
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from bondloop.identify.experiment import multisine
-from bondloop.identify.process.line_fit import RecordLines, fit_lines, response_derivatives, sampled_response
+from bondloop.identify.process.frequency_fit import response_derivatives
+from bondloop.identify.process.line_fit import RecordLines, fit_lines, sampled_response
 from bondloop.identify.process.process_fit import ModelStructure, structure
 from bondloop.identify.process.ranking import rank_frequency, rank_time
+from bondloop.identify.process.time_fit import fit_time
 from bondloop.papers.silva_benchmark import DISPLACEMENT_NOISE, Plant
 from bondloop.transfer.process import Process, first_order, second_order
 
@@ -129,7 +131,7 @@ def test_lines_are_exact_for_a_record_that_begins_and_ends_anyhow():
     s = structure("G2D")
     low, high = np.array([-9.0, 1e-6, 1e-9, 0.0]), np.array([9.0, 1.0, 1.0, 0.05])
     fit = fit_lines(RecordLines(u[500:], y, T, "zero"), s, low, high, 0.02)
-    assert np.sqrt(fit.cost / fit.minimum.residual.size) < 1e-4 * y.std()
+    assert np.sqrt(fit.cost / fit.samples) < 1e-4 * y.std()
     assert fit.theta[-1] == pytest.approx(7.3e-3, abs=1e-7)
 
 
@@ -141,3 +143,23 @@ def test_the_sampled_response_is_that_of_the_simulation():
         wave = np.exp(2j * np.pi * frequency * n * T)
         y = G.simulate(wave.real, T) + 1j * G.simulate(wave.imag, T)
         assert y[-1] / wave[-1] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_model_of_a_grid_fits_better_where_no_model_fits_well(seed):
+    """A second order for half a second of a lag with more delay than it can follow."""
+    rng = np.random.default_rng(seed)
+    samples, period = 1000, 5e-4
+    command = np.repeat(rng.normal(size=samples // 8), 8)
+    true = first_order(rng.uniform(0.5, 2.0), rng.uniform(0.02, 0.08), rng.uniform(0.018, 0.03))
+    response = true.simulate(command, period)
+    response += 0.1 * response.std() * rng.normal(size=samples)
+    fit = fit_time(command, response, period, "G2", start="rest")
+    least = np.inf
+    for frequency in np.geomspace(1.0, 60.0, 30):
+        for damping in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0):
+            moved = second_order(1.0, frequency, damping).simulate(command, period)
+            known = np.array([moved, np.ones(samples)]).T
+            left = response - known @ np.linalg.lstsq(known, response)[0]
+            least = min(least, left @ left)
+    assert fit.residual @ fit.residual <= 1.001 * least

@@ -192,8 +192,8 @@ NUMBERS = {
 }
 """By what `dubois_numbers.numbers` calls it: what the page says."""
 RESIDUALS = {
-    "standard: G1D and G2D apart [%]": 0.01,
-    "frame: G1D and G2D apart [%]": 0.01,
+    "standard: G1D and G2D apart [%]": 0.002,
+    "frame: G1D and G2D apart [%]": 0.002,
     "bond graph of modes and damper against (24)": 1e-12,
     "(24) in (18) and (19), residual [N/m]": 1e-7,
     "bond graph of the damper against (17) [% of the largest force]": 0.005,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -443,19 +443,3 @@ def minimise(
             converged = True
             break
     return Minimum(theta, r, J, (theta <= low) | (theta >= high), converged, evaluations)
-
-
-def least_of(
-    evaluate: Evaluate, starts: Iterable[Array], low: Array, high: Array, *, most: int = 60
-) -> Minimum | None:
-    """Return the least of the minima from several starts; None where the model has a value at none of them.
-
-    Parameters
-    ----------
-    evaluate, low, high, most
-        As for `minimise`.
-    starts
-        Where to begin.
-    """
-    found = (minimise(evaluate, theta, low, high, most=most) for theta in starts)
-    return min((m for m in found if m is not None), key=lambda m: m.cost, default=None)

@@ -24,6 +24,8 @@ LINES_OF_MATRIX = 2000
 """Lines that take part in a fit of a matrix; of more, those with the most input."""
 LINES_OF_STARTS = 200
 """Lines of a fit that its starting values are made of."""
+LINES_IN_TIME = 300
+"""Lines that the starting values of a fit in time are made of."""
 STARTING_ROUNDS = 6
 """Rounds of Sanathanan and Koerner's iteration; the fit proper does the rest."""
 MOST_DELAYS = 40
@@ -33,6 +35,8 @@ LEAST_PRODUCT = 1e-10
 FASTEST_POLE = 30.0
 """Poles faster than so many times the highest frequency change its response by 1/30 in phase: hardly a
 trace in the data."""
+SAMPLES_COMPARED = 10_000
+"""Samples up to which starts are compared in time as well as in the spectrum: more only take longer."""
 SAMPLES_CONTRASTED = 100_000
 """In a record with more samples no model is fitted for contrast alone, which would take seconds."""
 

@@ -35,7 +35,7 @@ from bondloop.identify.least_squares import (
     covariance,
     estimates,
     freedom,
-    least_of,
+    minimise,
 )
 from bondloop.identify.process.time_fit import checked_record
 from bondloop.identify.tolerances import MOST_SUBSTEPS, STARTS_OF_BOND_GRAPH, STEP_REACH
@@ -253,7 +253,8 @@ def _best(evaluate: Evaluate, starts: list[Array], low: Array, high: Array) -> M
         if found is not None:
             ranked.append((dot(found[0], found[0]), theta))
     ranked.sort(key=lambda pair: pair[0])
-    return least_of(evaluate, (theta for _, theta in ranked[:2]), low, high)
+    fits = [minimise(evaluate, theta, low, high) for _, theta in ranked[:2]]
+    return min((f for f in fits if f is not None), key=lambda f: f.cost, default=None)
 
 
 def _warnings(parameters: dict[str, Estimate], best: Minimum, spread: Array) -> list[str]:

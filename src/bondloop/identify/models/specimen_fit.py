@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.devices import OdeElement, OdeSpecimen
-    from bondloop.identify.data import Data
     from bondloop.identify.least_squares import Minimum
     from bondloop.identify.models.specimen_problem import SpecimenRecord
 
     Array = NDArray[np.float64]
+    from bondloop.identify.data import Data
+    from bondloop.identify.models.specimen_problem import Free
 
 
 Groups = Mapping[str, Sequence[str]] | None

@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.identify.least_squares import Minimum, least_of, minimise
+from bondloop.identify.least_squares import Minimum, minimise
+from bondloop.identify.process.frequency_fit import Lines, rational_starts, rescaled, response_derivatives
 from bondloop.identify.process.process_fit import ModelStructure, information
 from bondloop.identify.tolerances import (
     FASTEST_POLE,
@@ -35,9 +36,8 @@ from bondloop.identify.tolerances import (
     SEARCHED_POLES,
     SEARCHED_ZEROS,
     SIMILAR_COST,
-    STARTING_ROUNDS,
 )
-from bondloop.transfer import dot, hold_late, orthonormal, project_out
+from bondloop.transfer import hold_late, orthonormal, project_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,99 +47,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
     Bounds = Callable[[ModelStructure], tuple[Array, Array]]
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Spectral lines: frequency [Hz], input, output, weight; and whether the record's ends show in them."""
-
-    frequency: Array
-    input: Complex
-    output: Complex
-    weight: Array
-    ends: bool
-
-
-def response_derivatives(wanted: ModelStructure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:
-    """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
-    b, a, delay = wanted.polynomials(theta)
-    powers = s[:, None] ** np.arange(wanted.poles + 1)
-    above, below, late = powers[:, : b.size] @ b, powers @ a, np.exp(-s * delay)
-    G = above / below * late
-    db, da = wanted.derivatives(theta)
-    dG = (late / below)[:, None] * (powers[:, : b.size] @ db) - (G / below)[:, None] * (powers @ da)
-    if wanted.delay:
-        dG[:, -1] = -s * G
-    return np.asarray(G, dtype=complex), np.asarray(dG, dtype=complex)
-
-
-def plain_starts(wanted: ModelStructure, speeds: Array, delay: float) -> list[Array]:
-    """Return models without zeros, all poles alike, of these speeds in rad/s: such starts always exist."""
-    polynomials = [np.poly(np.full(wanted.poles, -speed))[::-1] for speed in speeds]
-    return [wanted.coordinates(np.ones(1), a / a[0], delay) for a in polynomials]
-
-
-def rescaled(pair: tuple[Array, Array] | None, theta: Array) -> tuple[float, Array]:
-    """Return the cost with the best gain, and the coordinates with it; the model is linear in its gain.
-
-    Parameters
-    ----------
-    pair
-        Residuals and their derivatives at the coordinates; None where the model has no value.
-    theta
-        The coordinates, the gain first.
-    """
-    if pair is None or not theta[0]:
-        return np.inf, theta
-    r, J = pair
-    forced = theta[0] * J[0]
-    power = dot(forced, forced)
-    change = -dot(r, forced) / power if power > 0 else 0.0
-    theta = theta.copy()
-    theta[0] *= (1 + change) or 1.0
-    return dot(r + change * forced, r + change * forced), theta
-
-
-def rational_starts(
-    lines: Lines, structure: ModelStructure, delays: Array, best: int
-) -> list[tuple[float, Array]]:
-    """Return the coordinates of the best few delays of a grid, each with its cost."""
-    found = []
-    for delay in delays:
-        b, a, cost = _sanathanan_koerner(lines, structure.poles, structure.zeros, float(delay))
-        if np.isfinite(cost) and a[0] and np.all(np.isfinite(a)) and np.all(np.isfinite(b)):
-            found.append((cost, structure.coordinates(b, a, float(delay))))
-    found.sort(key=lambda pair: pair[0])
-    return found[:best]
-
-
-def _sanathanan_koerner(lines: Lines, n: int, m: int, delay: float) -> tuple[Array, Array, float]:
-    """Return b, a (lowest power first, a(0) = 1) and the weighted sum of squares, for a known delay."""
-    top = 2 * np.pi * float(lines.frequency[-1])
-    s = 2j * np.pi * lines.frequency / top
-    powers = s[:, None] ** np.arange(n + 1)
-    U, Y = lines.input * np.exp(-2j * np.pi * lines.frequency * delay), lines.output
-    columns = [-Y[:, None] * powers[:, 1:], U[:, None] * powers[:, : m + 1]]
-    if lines.ends:
-        columns.append(powers)
-    table = np.hstack(columns)
-    below = np.ones(s.size, dtype=complex)
-    b, a, cost = np.zeros(m + 1), np.ones(n + 1), np.inf
-    for _ in range(STARTING_ROUNDS):
-        weight = lines.weight / np.abs(below)
-        rows, right = table * weight[:, None], Y * weight
-        real, wanted = np.vstack([rows.real, rows.imag]), np.concatenate([right.real, right.imag])
-        size = np.sqrt(np.einsum("ni,ni->i", real, real))
-        size[size == 0] = 1.0
-        x, *_ = np.linalg.lstsq(real / size, wanted, rcond=1e-12)
-        error = wanted - real @ (x / size)
-        x = x / size
-        a, b = np.concatenate([[1.0], x[:n]]), x[n : n + m + 1]
-        below = powers @ a
-        below[np.abs(below) < 1e-9] = 1e-9
-        cost = dot(error, error)
-    scale = top ** np.arange(n + 1.0)
-    return b / scale[: m + 1], a / scale, cost
 
 
 def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
@@ -161,15 +68,12 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
     """
     if isinstance(data, RecordLines):
         data = replace(data, most=LINES_OF_SEARCH)
-    lines = data if isinstance(data, Lines) else data.whole
     fits: dict[ModelStructure, LineFit] = {}
     least, idle = math.inf, 0
     for poles in range(1, SEARCHED_POLES + 1):
         for zeros in range(min(SEARCHED_ZEROS, poles - 1) + 1):
             for delay in (False, True):
                 wanted = ModelStructure(poles, zeros, delay)
-                if lines.frequency.size < 2 * wanted.size:
-                    continue
                 also = [theta for s in inside(wanted) if s in fits for theta in grown(fits[s], wanted)]
                 fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=also, starts_each=1)
                 if fit is not None:
@@ -184,7 +88,7 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
 
 def criterion(fit: LineFit) -> float:
     """Return Akaike's criterion of the lines."""
-    return information(fit.cost, fit.minimum.residual.size, fit.taken, None)[0]
+    return information(fit.cost, fit.samples, fit.taken, None)[0]
 
 
 def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
@@ -260,8 +164,12 @@ class LineFit:
 
     Attributes
     ----------
-    structure, minimum
-        The model, and where the error of its lines is least.
+    structure, theta
+        The model and its coordinates.
+    cost
+        Sum of squared errors.
+    samples
+        Real numbers that took part: two a line.
     taken
         Parameters, those of the record's ends with them.
     top
@@ -269,19 +177,11 @@ class LineFit:
     """
 
     structure: ModelStructure
-    minimum: Minimum
+    theta: Array
+    cost: float
+    samples: int
     taken: int
     top: float
-
-    @property
-    def theta(self) -> Array:
-        """The coordinates."""
-        return self.minimum.theta
-
-    @property
-    def cost(self) -> float:
-        """Sum of squared errors."""
-        return self.minimum.cost
 
     @property
     def idle_pole(self) -> bool:
@@ -400,7 +300,6 @@ def fit_lines(
     *,
     also: Iterable[Array] = (),
     starts_each: int = 2,
-    most: int = 60,
 ) -> LineFit | None:
     """Fit a structure to lines, from several starts.
 
@@ -416,13 +315,11 @@ def fit_lines(
         More starts: the coordinates of a smaller model's optimum, for one.
     starts_each
         How many starts of either kind are followed.
-    most
-        Most steps from a start.
     """
     lines = data if isinstance(data, Lines) else data.whole
     problem = _Problem(lines) if isinstance(data, Lines) else _Problem(lines, data.period, data.hold)
     needed = 2 * structure.size + problem.ends(structure)
-    if lines.frequency.size < (needed if lines.ends else structure.size):
+    if lines.frequency.size < needed:
         return None
     starts: list[Array] = []
     for few in _few(problem, needed):
@@ -437,17 +334,13 @@ def fit_lines(
         tried = [rescaled(problem.evaluate(structure, theta), theta) for theta in inside]
         tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
         ready += [theta for _, theta in tried[:starts_each]]
-    f = lines.frequency
-    ready = ready or plain_starts(
-        structure, 2 * np.pi * np.geomspace(max(f[0], f[-1] / 30), 2 * f[-1], 4), furthest / 2
-    )
-    best = least_of(lambda t: problem.evaluate(structure, t), ready, low, high, most=most)
+    best = _least(problem, structure, ready, low, high)
     if best is None:
         return None
     if isinstance(data, RecordLines):
         best = _second_round(data, problem, structure, best, low, high)
     taken, top = structure.size + problem.ends(structure), 2 * np.pi * float(lines.frequency[-1])
-    return LineFit(structure, best, taken, top)
+    return LineFit(structure, best.theta, best.cost, best.residual.size, taken, top)
 
 
 def _fastest(structure: ModelStructure, theta: Array) -> float:
@@ -485,6 +378,17 @@ def _few(problem: _Problem, needed: int) -> list[Lines]:
         if last == lines.frequency.size:
             break
     return result
+
+
+def _least(
+    problem: _Problem, structure: ModelStructure, starts: list[Array], low: Array, high: Array
+) -> Minimum | None:
+    best: Minimum | None = None
+    for theta in starts:
+        optimum = minimise(lambda t: problem.evaluate(structure, t), theta, low, high, most=60)
+        if optimum is not None and (best is None or optimum.cost < best.cost):
+            best = optimum
+    return best
 
 
 def _second_round(

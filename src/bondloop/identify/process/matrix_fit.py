@@ -13,12 +13,11 @@ from bondloop.engine.data import POSITIVE
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import minimise
 from bondloop.identify.policy import POLICY
-from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit
+from bondloop.identify.process.frequency_fit import fit_response, lines_to_fit, response_derivatives
 from bondloop.identify.process.line_fit import (
     RecordLines,
     criterion,
     last_above_noise,
-    response_derivatives,
     sampled,
     search,
     slowed,

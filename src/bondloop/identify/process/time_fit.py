@@ -19,12 +19,15 @@ import numpy as np
 from bondloop.display import with_progress
 from bondloop.engine.data import POSITIVE, number
 from bondloop.errors import InputError, SolveError
-from bondloop.identify.least_squares import Minimum, check_residuals, least_of, minimise
-from bondloop.identify.process.line_fit import RecordLines, fit_lines, grown, plain_starts
+from bondloop.identify.least_squares import Minimum, check_residuals, minimise
+from bondloop.identify.process.frequency_fit import lag, lines_of_record, plain_starts, rational_starts
+from bondloop.identify.process.line_fit import RecordLines, fit_lines, grown
 from bondloop.identify.process.process_fit import ModelStructure, ProcessFit, process_fit, structure
+from bondloop.identify.tolerances import SAMPLES_COMPARED
 from bondloop.transfer import (
     HOLDS,
     Held,
+    dot,
     gram,
     hold_late,
     linear_recursion,
@@ -180,19 +183,6 @@ def fit_record(record: _Record, wanted: ModelStructure, theta: Array | None = No
     )
 
 
-def lag(u: Array, y: Array, period: float) -> float:
-    """Return how late the output is, in seconds: the first high maximum of the correlation with the input."""
-    n = u.size
-    length = 1 << (2 * n - 1).bit_length()
-    U, Y = np.fft.rfft(u - u.mean(), length), np.fft.rfft(y - y.mean(), length)
-    correlation = np.fft.irfft(np.conj(U) * Y, length)[: max(2, n // 2)]
-    size = np.abs(correlation)
-    high = int(np.argmax(size >= 0.98 * size.max()))
-    while high + 1 < size.size and size[high + 1] > size[high]:
-        high += 1
-    return high * period
-
-
 def checked_record(command: ArrayLike, output: ArrayLike) -> tuple[Array, Array]:
     """Return input and output as arrays, or say what is wrong with them."""
     u, y = np.asarray(command, dtype=float), np.asarray(output, dtype=float)
@@ -286,6 +276,22 @@ class _Record:
             J = project_out(run.basis, run.jacobian)
         return (r, J) if np.all(np.isfinite(r)) and np.all(np.isfinite(J)) else None
 
+    def rescaled(self, wanted: ModelStructure, theta: Array) -> tuple[float, Array]:
+        """Return the cost with the best gain, and the coordinates with it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                run = _Run(self, wanted, theta, sensitivities=False)
+            except np.linalg.LinAlgError:
+                return np.inf, theta
+            e, x = (project_out(run.basis, v) for v in (self.y[self.first :], run.forced))
+            power = dot(x, x)
+        factor = dot(x, e) / power if power > 0 and np.isfinite(power) else 0.0
+        theta = theta.copy()
+        theta[0] *= factor or 1.0
+        error = e - factor * x
+        cost = dot(error, error)
+        return (cost if np.isfinite(cost) else np.inf), theta
+
 
 class _Run:
     """One simulation of a record, with or without its derivatives."""
@@ -368,14 +374,45 @@ class _Run:
 def _best(record: _Record, wanted: ModelStructure) -> Minimum | None:
     """Fit from the most promising starts, and keep the best."""
     low, high = record.bounds(wanted)
-    # In the spectrum a fit takes a moment, and is nearly the optimum; a constant input has no lines.
+    # In the spectrum a fit takes a moment; where the lines are enough it is nearly the optimum.
     also: list[Array] = []
-    still = np.ptp(record.u) == 0
-    if wanted.zeros and not still:  # a pair of pole and zero is best found beside the model without it
+    if wanted.zeros:  # a pair of pole and zero is best found beside the model without it
         less = ModelStructure(wanted.poles - 1, wanted.zeros - 1, wanted.delay)
         simpler = fit_lines(record.lines, less, *record.bounds(less), record.furthest)
         also = [] if simpler is None else grown(simpler, wanted)
-    in_lines = None if still else fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
+    in_lines = fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
+    ready = [] if in_lines is None else [in_lines.start]
+    if record.u.size <= SAMPLES_COMPARED or not ready:
+        ready += _starts_in_time(record, wanted)
+    best: Minimum | None = None
+    for theta in ready:
+        found = minimise(lambda t: record.evaluate(wanted, t), theta, low, high)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    return best
+
+
+def _starts_in_time(record: _Record, wanted: ModelStructure) -> list[Array]:
+    """Return the best of many starts by the error of their simulation, and the next that differs."""
+    delays = np.linspace(0.0, record.furthest, 13) if wanted.delay else np.zeros(1)
+    starts: list[tuple[float, Array]] = []
+    for part in (0.9, 0.99, 0.999):
+        lines = lines_of_record(record.u, record.y, record.period, part, record.hold)
+        if lines.frequency.size > 2 * wanted.size:
+            starts += rational_starts(lines, wanted, delays, 3)
     speeds = np.geomspace(2 / (record.used * record.period), 0.5 / record.period, 7)
-    starts = [in_lines.start] if in_lines else plain_starts(wanted, speeds, record.furthest / 2)
-    return least_of(lambda t: record.evaluate(wanted, t), starts, low, high)
+    starts += [(np.inf, theta) for theta in plain_starts(wanted, speeds, record.furthest / 2)]
+    low, high = record.bounds(wanted)
+    tried = sorted(
+        (record.rescaled(wanted, np.clip(t, low, high)) for _, t in starts), key=lambda pair: pair[0]
+    )
+    return [theta for _, theta in _distinct(tried)]
+
+
+def _distinct(tried: list[tuple[float, Array]]) -> list[tuple[float, Array]]:
+    """Return the best start, and the next that is not nearly the same."""
+    first, *others = tried
+    for cost, theta in others:
+        if np.any(np.abs(theta - first[1]) > 0.05 * np.abs(first[1]) + 1e-12):
+            return [first, (cost, theta)]
+    return [first]
