@@ -37,6 +37,7 @@ def test_repetitions_have_other_noise():
     assert repeated(other, Rehearsal(other, steps))[0] != once
 
 
+@pytest.mark.nightly
 def test_where_a_motion_goes_on_the_check_tells_how_much_is_left():
     # A converter of 256 steps for 160 N, and a motion of 2 N: where it rests beside a step it does not rest.
     drawn = case(1005955)
