@@ -158,3 +158,18 @@ def test_damping_follows_nielsens_rule(seed):
             assert after == pytest.approx(before * factor, rel=1e-3)
             compared += 1
     assert compared >= 2
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_bound_from_which_nothing_pushes_is_no_bound(side):
+    """It begins on it, where the sum of squares is level, and the first step goes inwards."""
+    visited = []
+
+    def evaluate(p):
+        visited.append(p)
+        return np.array([p[0] - 2.0, side * p[0] + p[1]]), np.array([[1.0, side], [0.0, 1.0]])
+
+    low, high = sorted([-9.0 * side, 0.0])
+    found = minimise(evaluate, np.zeros(2), np.array([-9.0, low]), np.array([9.0, high]))
+    assert visited[1] == pytest.approx([2.0, -2.0 * side], rel=0.01)
+    assert found.theta == pytest.approx([2.0, -2.0 * side], rel=1e-4)
