@@ -132,6 +132,17 @@ class AheadFrom(Ahead):
         return 0.9 * self.last + 0.1 * before
 
 
+class AheadTwice(Ahead):
+    """Works something out from the lead when it is made."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "twice", 2 * self.lead)
+
+    def step(self, desired, measured):  # noqa: ARG002 - as all laws have it
+        return desired.displacement + self.twice * desired.velocity
+
+
 def with_law(law):
     return gawthrop_three_mass.test().replaced(coupling="sampled", controller=law)
 
@@ -164,6 +175,7 @@ STUDIES = {
     ),
     "the lead of a law": (lambda: with_law(Ahead()), {"controller.lead": "uniform(-0.01, 0.01)"}),
     "a first state of a law": (lambda: with_law(AheadFrom()), {"controller.lead": "uniform(-0.01, 0.01)"}),
+    "what a law works out": (lambda: with_law(AheadTwice()), {"controller.lead": "uniform(-0.01, 0.01)"}),
     "the excitation": (gawthrop_three_mass.test, {"excitation.scale": "uniform(0, 2)"}),
     "noise": (with_noise, {"rig.seed": "whole(1, 50)"}),
 }
@@ -179,6 +191,12 @@ def test_each_drawn_test_is_the_test_with_its_values(which):
         run = make().with_values(found.row(i)).run(0.5)
         assert found[f"last:{channel}"][i] == run[channel][-1], found.row(i)
         assert found[f"peak:{channel}"][i] == np.abs(run[channel]).max(), found.row(i)
+
+
+@pytest.mark.parametrize("law", [Ahead, AheadFrom, AheadTwice])
+def test_a_law_with_another_value_is_the_law_that_is_made_with_it(law):
+    changed = with_law(law(lead=0.002)).with_values({"controller.lead": 0.006}).run(0.5)
+    assert (changed["force"] == with_law(law(lead=0.006)).run(0.5)["force"]).all()
 
 
 def test_numbers_alone_need_no_test_built_anew():

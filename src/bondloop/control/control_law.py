@@ -255,8 +255,8 @@ class ControlLaw(Law, Compensator):
         """Return the statements that make the commands: the step, traced."""
         by_name = {p.name: p for p in design.system.parameters_by_var}
         parameters = {n: by_name[f"controller.{n}"] for n in self.parameter_ranges()}
-        numbers = {n: design.system.values()[p] for n, p in parameters.items()}
-        law = self.running(numbers, {})  # whose states and model may be worked out from them
+        numbers = design.system.values()
+        law = self.with_parameters({n: numbers[p] for n, p in parameters.items()})
         numerical = [n for n, path in self.sensors.items() if not self._of_transfer(path)]
         read = {n: substitute(e, dict(values)) for n, e in zip(numerical, design.sensed, strict=True)}
         known: dict[str, Expr] = {**parameters, **read}

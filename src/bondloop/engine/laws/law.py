@@ -296,6 +296,22 @@ class Law:
         """Return the parameters' values by name."""
         return {name: getattr(self, name) for name in self.parameter_ranges()}
 
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """Return the law with other values of its parameters, which are checked and not read here.
+
+        A ``__post_init__`` of its own runs as in any other law that is made.
+
+        Parameters
+        ----------
+        values
+            By name; the others keep theirs.
+        """
+        copy = object.__new__(type(self))
+        own = {f.name: self.__dict__[f.name] for f in fields(self) if f.init}  # type: ignore[arg-type]
+        copy.__dict__.update(own | dict(values))
+        copy.__post_init__()
+        return copy
+
     def initial_states(self) -> dict[str, float | NDArray[np.float64]]:
         """Return the states' initial values by name: floats, or arrays of floats."""
         kind = type(self).__name__
