@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.rehearsal import CHUNK
-from bondloop.rigs import indexed
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ from bondloop.rehearsal import (
     trip,
     why_stopped,
 )
-from bondloop.rigs import indexed
 from bondloop.safety import DISPLACEMENT_SWITCH
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ import numpy as np
 from bondloop.check.disturbance import Disturbance
 from bondloop.check.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
 from bondloop.rehearsal import steps_of
-from bondloop.rigs import indexed
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

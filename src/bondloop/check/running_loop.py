@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.engine.analysis.spectrum import OneStep, Point, one_step, within
-from bondloop.rigs import indexed
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

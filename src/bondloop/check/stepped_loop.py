@@ -9,7 +9,7 @@ import numpy as np
 from bondloop.check.loop_curves import Curves, grid, tracking
 from bondloop.check.margins import FACTORS, MANY, Margins, border
 from bondloop.check.running_loop import RunningLoop
-from bondloop.rigs import indexed
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep

@@ -14,6 +14,7 @@ from bondloop.engine.ir import Const, Expr, Var, quantity_of, substitute
 from bondloop.engine.laws import Readings
 from bondloop.engine.passes import Applied, Context, applied_of, at_interface, connect
 from bondloop.errors import InputError
+from bondloop.substructure import indexed
 from bondloop.transfer import expect_set_point, width
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def desired_motion(half: NumericalHalf) -> tuple[list[Expr], list[Expr], dict[Va
     states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
     extra: dict[Var, Expr] = {}
     desired: list[Expr] = []
-    for index, flow, domain in zip(indexed(len(half.flows)), half.flows, half.domains, strict=True):
+    for index, flow, domain in zip(indexed("", len(half.flows)), half.flows, half.domains, strict=True):
         z, new = displacement_state(
             {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
         )
@@ -236,11 +237,6 @@ def desired_motion(half: NumericalHalf) -> tuple[list[Expr], list[Expr], dict[Va
     if half.coupler is None:
         return desired, list(half.flows), extra
     return half.coupler.strokes(desired), half.coupler.velocities(desired, half.flows), extra
-
-
-def indexed(count: int) -> list[str]:
-    """Return indices in brackets, or nothing where there is only one."""
-    return [f"[{i}]" for i in range(count)] if count > 1 else [""]
 
 
 def displacement_state(

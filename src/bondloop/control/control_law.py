@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from bondloop.control.base import Compensator, Controller, Measured, indexed
+from bondloop.control.base import Compensator, Controller, Measured
 from bondloop.control.blocks.transfer_model import carried, sending, transfer_models
 from bondloop.engine.data import NOT_NEGATIVE, POSITIVE, is_truth, number
 from bondloop.engine.ir import Assign, Call, Channel, Const, Expr, Op, Quantity, Role, Update, Var, substitute
@@ -31,6 +31,7 @@ from bondloop.engine.laws import (
 )
 from bondloop.engine.passes import Applied, Context, at_interface
 from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -320,7 +321,7 @@ class ControlLaw(Law, Compensator):
         """Return the formulas of one step, of variables that nothing else has, and these variables."""
         words = [f"desired.{w}" for w in ("displacement", "velocity")]
         words += [f"measured.{w}" for w in ("force", "displacement", "velocity")]
-        x, v, *readings = ([Var(f"{word}{i}") for i in indexed(count)] for word in words)
+        x, v, *readings = ([Var(f"{word}{i}") for i in indexed("", count)] for word in words)
         measured = [Measured(*row) for row in zip(*readings, strict=True)]
         own = {n: Var(p.name if isinstance(p, Var) else n) for n, p in readable.items()}
         here = replace(context, count=Var("count"))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from bondloop.control.base import Controller, Design, displacement_state, indexed
+from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.control.blocks.filters import weighted
 from bondloop.control.blocks.transfer_model import ackermann, with_displacement
 from bondloop.engine.data import Parameter
 from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Update, Var, evaluate
 from bondloop.engine.passes import Applied, Context, Inverse, Statements, connect, invert
 from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
-from bondloop.substructure import NumericalHalf, numerical_half
+from bondloop.substructure import NumericalHalf, indexed, numerical_half
 from bondloop.transfer import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class VirtualJunction(Controller):
 
     def prefixes(self) -> list[str]:
         """Return with what the names of each model's variables begin."""
-        return [f"controller.transfer{i}." for i in indexed(len(self.models()))]
+        return [f"{name}." for name in indexed("controller.transfer", len(self.models()))]
 
     def augment(self, numerical: Model) -> System:
         """Return the augmented numerical substructure: numerical half and virtual junction as one system.
@@ -98,7 +98,7 @@ class VirtualJunction(Controller):
             **states,
             **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()},
         }
-        names = indexed(len(models))
+        names = indexed("", len(models))
         for index, flow, t, domain in zip(names, half.flows, transfers, half.domains, strict=True):
             z, new = displacement_state(
                 {**known, **extra}, flow, f"controller.desired{index}.displacement", domain
@@ -148,7 +148,7 @@ class JunctionWithModel(VirtualJunction, ABC, family="controller"):
 
     def names(self) -> list[str]:
         """Return with what the names of each model's statements begin."""
-        return [f"controller.{self.label}{i}" for i in indexed(len(self.models()))]
+        return indexed(f"controller.{self.label}", len(self.models()))
 
     def commands(
         self,

@@ -11,8 +11,9 @@ from bondloop.engine.ir import Assign, Channel, Const, Expr, Quantity, Role, Var
 from bondloop.engine.passes import Applied, Context, placed
 from bondloop.errors import InputError
 from bondloop.rehearsal import adjustable_limits
-from bondloop.rigs import MEASURED, SEED, indexed
+from bondloop.rigs import MEASURED, SEED
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK, Watched, either
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from bondloop.control import Design

@@ -33,9 +33,10 @@ from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
 from bondloop.integrate.structural import Scheme
 from bondloop.rehearsal import SCALE, SCALE_RANGE
-from bondloop.rigs import SubSteppedRig, expect_unit, indexed
+from bondloop.rigs import SubSteppedRig, expect_unit
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, dof_domain
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

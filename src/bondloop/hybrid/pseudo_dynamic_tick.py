@@ -35,10 +35,9 @@ from bondloop.hybrid.wiring import bounds_of
 from bondloop.integrate import Coupling, Exact
 from bondloop.integrate.structural import EquationOfMotion, Motion, combination, spread, stepped_by
 from bondloop.rehearsal import SCALE, limit_word
-from bondloop.rigs import indexed
 from bondloop.signals import Signals
 from bondloop.structures import Matrices, dof_domain
-from bondloop.substructure import ground_input
+from bondloop.substructure import ground_input, indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

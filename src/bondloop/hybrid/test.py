@@ -43,7 +43,7 @@ from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.rehearsal import SCALE, SCALE_RANGE, check_tunable
-from bondloop.rigs import SEED, Emulated, Sensor, indexed, rig_tick
+from bondloop.rigs import SEED, Emulated, Sensor, rig_tick
 from bondloop.safety import FORCE_SWITCH, Limits
 from bondloop.substructure import (
     ExternalHalf,
@@ -51,6 +51,7 @@ from bondloop.substructure import (
     NumericalHalf,
     Pins,
     ground_input,
+    indexed,
     numerical_half,
     orientation,
 )

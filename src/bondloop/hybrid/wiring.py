@@ -32,8 +32,9 @@ from bondloop.rehearsal import (
     targets_from_outside,
     tunable_tick,
 )
-from bondloop.rigs import MEASURED, RigBlock, indexed
+from bondloop.rigs import MEASURED, RigBlock
 from bondloop.signals import Signals
+from bondloop.substructure import indexed
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:

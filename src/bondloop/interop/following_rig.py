@@ -18,9 +18,8 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.interop.protocol import Answer, RigFaultError
 from bondloop.rehearsal import Run, origin, trip, why_stopped
 from bondloop.results.records import GrowingRun
-from bondloop.rigs import indexed
 from bondloop.safety import cause_words
-from bondloop.substructure import ExternalHalf
+from bondloop.substructure import ExternalHalf, indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,6 @@ from bondloop.rigs.emulated import SEED as SEED
 from bondloop.rigs.emulated import Emulated as Emulated
 from bondloop.rigs.emulated import RigBlock as RigBlock
 from bondloop.rigs.emulated import RigSystem as RigSystem
-from bondloop.rigs.emulated import indexed as indexed
 from bondloop.rigs.emulated import rig_tick as rig_tick
 from bondloop.rigs.friction import coulomb as coulomb
 from bondloop.rigs.friction import cubic_spring as cubic_spring

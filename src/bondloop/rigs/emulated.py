@@ -38,7 +38,7 @@ from bondloop.integrate import RK4, Integrator
 from bondloop.rigs.imperfections import Imperfection, checked, expect_unit, in_turn
 from bondloop.rigs.mounting import FmuSpecimen
 from bondloop.rigs.sensor import Sensor, checked_sensor
-from bondloop.substructure import Coupler, orientation
+from bondloop.substructure import Coupler, indexed, orientation
 from bondloop.transfer import Transfer, check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
@@ -326,8 +326,7 @@ class Emulated(Described, member_of="rig"):
             names = ", ".join(u.name for u in system.input_rates)
             raise ModelError(
                 f"the rig would need the rate of {names}: the command drives a mass directly; model the "
-                "stiffness "
-                "or the lag between them"
+                "stiffness or the lag between them"
             )
         ours = {f"{prefix}specimen.{name}" for name in excited}
         excitations = tuple(u for u in system.input_vars if u.name in ours)
@@ -340,9 +339,9 @@ class Emulated(Described, member_of="rig"):
         stated = tuple(end.domain for end in interfaces(self.physical))
         if self.coupler is not None:
             stated = (TRANSLATION,) * len(stated)
-        for i, (v, domain) in enumerate(zip(velocities, stated, strict=True)):
-            index = f"[{i}]" if len(velocities) > 1 else ""
-            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement{index}", domain)
+        motions = indexed(f"{prefix}displacement", len(velocities))
+        for name, v, domain in zip(motions, velocities, stated, strict=True):
+            x, new = displacement_state({**states, **extra}, v, name, domain)
             extra.update(new)
             displacements.append(x)
         if extra:
@@ -384,15 +383,6 @@ MEASURED = {"force": "effort", "displacement": "displacement", "velocity": "flow
 
 SEED = "rig.seed"
 """Parameter of a tick from which all noise of its sensors follows."""
-
-
-def indexed(word: str, count: int) -> list[str]:
-    """Return the names of a quantity at several interfaces; without an index where there is only one.
-
-    >>> indexed("force", 2), indexed("force", 1)
-    (['force[0]', 'force[1]'], ['force'])
-    """
-    return [f"{word}[{i}]" for i in range(count)] if count > 1 else [word]
 
 
 class RigBlock:

@@ -14,6 +14,7 @@ from bondloop.substructure.ground import GroundFrame as GroundFrame
 from bondloop.substructure.ground import ground_input as ground_input
 from bondloop.substructure.half import NumericalHalf as NumericalHalf
 from bondloop.substructure.half import ReferenceModel as ReferenceModel
+from bondloop.substructure.half import indexed as indexed
 from bondloop.substructure.half import numerical_half as numerical_half
 from bondloop.substructure.half import orientation as orientation
 from bondloop.substructure.half import reference_model as reference_model

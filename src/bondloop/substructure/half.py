@@ -194,3 +194,12 @@ def reference_model(half: NumericalHalf) -> ReferenceModel:
             "the reference model has no numbers where the numerical half starts: a law has none there"
         )
     return ReferenceModel(A_m, np.vstack([none, identity]))
+
+
+def indexed(word: str, count: int) -> list[str]:
+    """Return the names of a quantity at several interfaces; without an index where there is only one.
+
+    >>> indexed("force", 2), indexed("force", 1)
+    (['force[0]', 'force[1]'], ['force'])
+    """
+    return [f"{word}[{i}]" for i in range(count)] if count > 1 else [word]

@@ -15,8 +15,8 @@ from bondloop.engine.ir import Var
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Extrapolation, Simulation
 from bondloop.identify.process import rank_frequency
-from bondloop.rigs import indexed
 from bondloop.signals import Noise
+from bondloop.substructure import indexed
 from bondloop.tuning.policy import POLICY, TuningPolicy
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from bondloop.engine.ir import Channel, Tick, Var, every
 from bondloop.engine.passes import Context, without_numbers
 from bondloop.errors import BondloopError
 from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
-from bondloop.rigs import indexed
 from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.substructure import indexed
 from bondloop.tuning.policy import POLICY, TuningPolicy
 from bondloop.tuning.task import PLAIN, open_loop_velocity, true_velocities
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bondloop.control.base import Controller, Design, displacement_state, indexed
+from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.engine.data import FINITE, NOT_NEGATIVE, POSITIVE, Parameter, in_seconds, state_unit
 from bondloop.engine.ir import (
     Channel,
@@ -30,7 +30,7 @@ from bondloop.engine.ir import (
 from bondloop.engine.passes import Applied, Context
 from bondloop.errors import InputError, ModelError
 from bondloop.signals import Signal
-from bondloop.substructure import reference_model
+from bondloop.substructure import indexed, reference_model
 from bondloop.units import multiplied, unit_in
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class MCS(Controller):
         return self._joined(half, sampled=False)[0]
 
     def _joined(self, half: NumericalHalf, *, sampled: bool) -> tuple[Design, AdaptiveLaw]:
-        names = indexed(len(half.flows))
+        names = indexed("", len(half.flows))
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         desired: list[Expr] = []
         for index, flow, domain in zip(names, half.flows, half.domains, strict=True):

@@ -29,6 +29,7 @@ from bondloop.engine.ir import (
 from bondloop.engine.passes import Applied, Context, Statements, connect
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.integrate import RK4
+from bondloop.substructure import indexed
 from bondloop.transfer import Transfer, transfer_system
 
 if TYPE_CHECKING:
@@ -182,8 +183,7 @@ def transfer_models(
         )
     prefixes = [f"{context.name}.transfer." for context in contexts]
     if coupled:
-        index = [f"[{i}]" for i in range(len(contexts))] if len(contexts) > 1 else [""]
-        prefixes = [f"controller.transfer{i}." for i in index]
+        prefixes = [f"{name}." for name in indexed("controller.transfer", len(contexts))]
     return [_ready(model, prefix, what) for model, prefix in zip(models, prefixes, strict=True)]
 
 

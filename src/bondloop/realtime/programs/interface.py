@@ -13,8 +13,8 @@ from bondloop.engine.codegen import Plan, c_number, c_string
 from bondloop.engine.ir import Meaning, Role, Tunable, calls, channels_of
 from bondloop.errors import InputError, unknown_name
 from bondloop.rehearsal import allowed
-from bondloop.rigs import indexed
 from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, INTERLOCK, TRIP, Cause
+from bondloop.substructure import indexed
 
 if TYPE_CHECKING:
     from bondloop.engine.ir import Tick, Var
