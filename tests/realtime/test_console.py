@@ -116,14 +116,14 @@ def test_whatever_is_asked_for_a_model_knows_what_becomes_of_it(start, arm, comm
         for command in commands:
             if isinstance(command, str):
                 expected = [model.obey(command)]
-                ticket = getattr(console, command)("ada")
+                receipt = getattr(console, command)("ada")
             else:
                 expected = model.set(command)
-                ticket = console._sent(
+                receipt = console._sent(
                     "set", console.mailbox._send_all([(3, i, x) for i, x in command], "ada")
                 )
-            obeyed = ticket.wait(60)
-            assert obeyed == (not any(expected)), (command, ticket)
+            obeyed = receipt.wait(60)
+            assert obeyed == (not any(expected)), (command, receipt)
             until(lambda: console.snapshot().state == model.state)
             events = [e for e in log.events() if e.mail or e.kind in REQUESTS]
             assert [e.refused for e in events] == [REFUSALS[n] for n in expected]
@@ -153,8 +153,8 @@ def test_what_the_console_shows(start):
         rows = console.rows()
         assert (np.diff(rows["cycle"]) == 1).all()
         assert console.snapshot().channels.keys() == {"x", "command", "measured.force"}
-        ticket = console.stop("bob")
-        assert ticket.wait(60)
+        receipt = console.stop("bob")
+        assert receipt.wait(60)
         loop.wait(60)
         # Only now: a loop without a clock overwrites its ring while somebody looks the other way.
         assert len(console.rows(since=console.written - 3, most=2)) == 2
@@ -188,9 +188,9 @@ def test_what_python_refuses_never_reaches_the_loop(start):
 @pytest.mark.parametrize("kind", [0, 2, 6, 9, 100, 2**32 - 1])
 def test_kinds_that_there_are_none_of(start, kind):
     with start() as loop, Console.attach(loop.name) as console:
-        ticket = console._sent("nonsense", loop.mailbox._send(kind, 0, 1.0))
-        assert not ticket.wait(60)
-        assert ticket.refused == REFUSALS[NO_COMMAND]
+        receipt = console._sent("nonsense", loop.mailbox._send(kind, 0, 1.0))
+        assert not receipt.wait(60)
+        assert receipt.refused == REFUSALS[NO_COMMAND]
 
 
 def test_a_batch_that_is_broken_sets_nothing(start):
@@ -315,9 +315,9 @@ def test_a_command_to_a_loop_that_has_ended(start):
     with start() as loop, Console.attach(loop.name) as console:
         console.stop().wait(60)
         loop.wait(60)
-        ticket = console.start()
-        assert not ticket.wait(60)
-        assert ticket.refused == "the loop has ended"
+        receipt = console.start()
+        assert not receipt.wait(60)
+        assert receipt.refused == "the loop has ended"
         assert not console.snapshot().alive
 
 

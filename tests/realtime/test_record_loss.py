@@ -48,7 +48,7 @@ def ready(record_loss="report", seconds=3.0, slots=None):
 
 def full_disk(recorders, path):
     """Let the file grow no further, as on a full disk; once some of it is there."""
-    if path.exists() and recorders and (recorders[0]._news.at or 0) > 100:
+    if path.exists() and recorders and (recorders[0]._progress.at or 0) > 100:
         size = path.stat().st_size + 1000
         resource.prlimit(recorders[0].pid, resource.RLIMIT_FSIZE, (size, size))
         return True
@@ -145,7 +145,7 @@ def test_a_successor_that_lost_nothing_is_no_loss(recorders, tmp_path):
     killed = []
 
     def sabotage():
-        if recorders and (recorders[0]._news.at or 0) > 100 and not killed:
+        if recorders and (recorders[0]._progress.at or 0) > 100 and not killed:
             killed.append(recorders[0].pid)
             os.kill(recorders[0].pid, signal.SIGKILL)
         return bool(killed)

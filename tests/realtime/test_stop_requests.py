@@ -96,9 +96,9 @@ def test_what_is_refused_is_told(loop):
     with Console.attach(loop.name) as console:
         loop.mailbox.trip()
         until(lambda: loop.ring.state == "safe")
-        ticket = console.retreat("ada")
-        assert not ticket.wait(60)
-        assert "makes no sense" in ticket.refused
+        receipt = console.retreat("ada")
+        assert not receipt.wait(60)
+        assert "makes no sense" in receipt.refused
         assert console.stop("ada").wait(60)
         loop.wait(60)
 

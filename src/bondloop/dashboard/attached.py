@@ -112,19 +112,19 @@ class LoopCommands:
                 "was not passed on: look at the page again, then ask again"
             )
         if word in REQUESTS:
-            ticket = send_command(console, message, who)
+            receipt = send_command(console, message, who)
         else:
             turn = asyncio.get_running_loop()
-            ticket = await turn.run_in_executor(self._threads, send_command, console, message, who)
+            receipt = await turn.run_in_executor(self._threads, send_command, console, message, who)
         until = time.monotonic() + self._policy.confirm
-        while not ticket.done:
+        while not receipt.done:
             if time.monotonic() > until:
                 then = "; press the emergency stop" if word in REQUESTS else ""
-                raise InputError(f"the loop has not confirmed: {ticket.words}{then}")
+                raise InputError(f"the loop has not confirmed: {receipt.words}{then}")
             await asyncio.sleep(0.002)
-        if ticket.refused:  # the loop's own log tells of it, as of what it has obeyed
-            raise InputError(ticket.refused)
-        return ticket.words
+        if receipt.refused:  # the loop's own log tells of it, as of what it has obeyed
+            raise InputError(receipt.refused)
+        return receipt.words
 
     def retreat(self, console: Console, who: str) -> None:
         """Bring the rig to rest, without waiting for it."""

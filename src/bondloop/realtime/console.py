@@ -464,7 +464,7 @@ class Console:
         return CommandReceipt(words, lambda: self._outcome(number), number)
 
     def _requested(self, kind: Request, count: int) -> CommandReceipt:
-        """Return a ticket of what needs no mailbox; a loop that has ended moves nothing any more."""
+        """Return a receipt of what needs no mailbox; a loop that has ended moves nothing any more."""
 
         def outcome() -> str | None:
             if self.mailbox.requests(kind)[1] >= count:

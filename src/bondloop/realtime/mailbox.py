@@ -267,8 +267,8 @@ class CommandReceipt:
 
     Examples
     --------
-    >>> ticket = CommandReceipt("start", lambda: "the loop is active already", 7)
-    >>> ticket.done, ticket.refused
+    >>> receipt = CommandReceipt("start", lambda: "the loop is active already", 7)
+    >>> receipt.done, receipt.refused
     (True, 'the loop is active already')
     """
 

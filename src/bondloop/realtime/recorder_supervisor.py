@@ -87,7 +87,7 @@ class RecorderProgress:
     lines
         Its standard output; listened to by a thread, until it ends.
     after
-        The news of its predecessor, if it has one.
+        The progress of its predecessor, if it has one.
 
     Attributes
     ----------
@@ -153,13 +153,13 @@ class RecorderProgress:
 
         Examples
         --------
-        >>> news = RecorderProgress(["at 1000 0 0"])
-        >>> news.wait()
-        >>> news.health(1400, 1000, paced=True).words
+        >>> progress = RecorderProgress(["at 1000 0 0"])
+        >>> progress.wait()
+        >>> progress.health(1400, 1000, paced=True).words
         ''
-        >>> news.health(1700, 1000, paced=True).words
+        >>> progress.health(1700, 1000, paced=True).words
         'the recorder lags by 700 ticks'
-        >>> news.health(2300, 1000, paced=True).words
+        >>> progress.health(2300, 1000, paced=True).words
         'the recorder lags by 1,300 ticks; 300 are lost'
         """
         if self.at is None:
@@ -212,7 +212,7 @@ class Recorders:
         self._command += [] if cpu is None else ["--not-on", str(cpu)]
         self._process: subprocess.Popen[str] | None = None
         self._refused = ""
-        self._news = RecorderProgress()
+        self._progress = RecorderProgress()
         self._told: subprocess.Popen[str] | None = None
         self._starting = self._start()
         try:
@@ -232,7 +232,7 @@ class Recorders:
     @property
     def files(self) -> list[Path]:
         """All files, not in the order of time: of each recorder its first, then those after a reset."""
-        return [*self.paths, *(Path(name) for name in self._news.files)]
+        return [*self.paths, *(Path(name) for name in self._progress.files)]
 
     def _start(self) -> threading.Thread:
         thread = threading.Thread(target=self._begin, name="start of a recorder", daemon=True)
@@ -271,7 +271,7 @@ class Recorders:
             said = process.stdout.readline().split(maxsplit=1)
             if said and said[0] == "ready":
                 self.paths.append(Path(said[1].strip()))
-                self._news = RecorderProgress(process.stdout, self._news)
+                self._progress = RecorderProgress(process.stdout, self._progress)
                 return
             process.wait()
             why = process.stderr.read().strip().splitlines()
@@ -317,16 +317,16 @@ class Recorders:
         active
             Whether the loop goes on: a recorder ends by itself after it has.
         """
-        news = self._news.health(written, slots, paced=paced, lag=self._policy.lag)
+        health = self._progress.health(written, slots, paced=paced, lag=self._policy.lag)
         if self._starting.is_alive():
             last = self.troubles[-1] if self.troubles else "there is no recorder yet"
-            lost = f"; {news.lost:,} ticks are lost" if news.lost else ""
-            return replace(news, words=f"{last}; another is being started{lost}")
+            lost = f"; {health.lost:,} ticks are lost" if health.lost else ""
+            return replace(health, words=f"{last}; another is being started{lost}")
         if self._process is None or self._process.poll() is None or not active:
-            return news
+            return health
         last = self.troubles[-1] if self.troubles else "the recorder was ended"
-        unread = written - (self._news.at or 0)
-        return Health(f"{last}; nothing more is recorded", self._news.lost + unread, over=True)
+        unread = written - (self._progress.at or 0)
+        return Health(f"{last}; nothing more is recorded", self._progress.lost + unread, over=True)
 
     def finish(self) -> None:
         """Let it write what is left, and wait for that."""
@@ -352,7 +352,7 @@ class Recorders:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
-        self._news.wait()  # its last words, before the pipe is closed
+        self._progress.wait()  # its last words, before the pipe is closed
         self._buried(self._process)
 
     def close(self) -> None:
