@@ -127,7 +127,7 @@ def test_what_is_wanted_alone_is_the_same(monkeypatch):
     monkeypatch.setattr(tolerances, "BATCH_BYTES", 2000)
     name = "controller.K_r.integral"
     few = Batch(tick, ["rig.transfer.mass.mass"], wanted=[name])
-    assert len(few._rest.states) < len(tick.states)
+    assert len(few._parts.rest.states) < len(tick.states)
     np.testing.assert_array_equal(few.run(values, 300)[name], whole[name])
 
 

@@ -245,8 +245,8 @@ def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_p
         found["error"], sample(test, varied, 100, ("error",), seconds=0.1, backend="lanes")["error"]
     )
     batch = Batch(test.tick, [MASS])
-    monkeypatch.setattr(tolerances, "CARD_BYTES", 8 * 40 * batch._plan.size)
+    monkeypatch.setattr(tolerances, "CARD_BYTES", 8 * 40 * batch._parts.plan.size)
     told = []
     batch.run(found.values, 20, progress=lambda done, wanted: told.append((done, wanted)))
-    assert batch._cuda.blocks == [40, 40, 20]
+    assert batch._parts.cuda.blocks == [40, 40, 20]
     assert told == [(40, 100), (80, 100), (100, 100)]

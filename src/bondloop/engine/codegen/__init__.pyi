@@ -3,6 +3,7 @@ from bondloop.engine.codegen.backend import Ends as Ends
 from bondloop.engine.codegen.batch import BATCHES as BATCHES
 from bondloop.engine.codegen.batch import Batch as Batch
 from bondloop.engine.codegen.batch import BatchResult as BatchResult
+from bondloop.engine.codegen.batch import BatchRun as BatchRun
 from bondloop.engine.codegen.batch import next_size as next_size
 from bondloop.engine.codegen.c_text import c_number as c_number
 from bondloop.engine.codegen.c_text import c_string as c_string

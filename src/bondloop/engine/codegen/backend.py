@@ -139,12 +139,14 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lot:
-    """Tests of a batch that run together, from their first tick on.
+    """Tests of a batch that run some ticks together.
 
     Attributes
     ----------
     steps
         Ticks of each.
+    first
+        Number of the first one.
     rows
         A row of inputs for each tick, the same for all tests; None where there are none.
     state
@@ -156,6 +158,7 @@ class Lot:
     """
 
     steps: int
+    first: int
     rows: NDArray[np.float64] | None
     state: NDArray[np.float64]
     table: NDArray[np.float64]
@@ -166,7 +169,7 @@ class Lot:
 
     def part(self, tests: slice) -> Lot:
         """Return some of the tests, whose states and ends are those of this lot."""
-        return Lot(self.steps, self.rows, self.state[tests], self.table[tests], self.ends[tests])
+        return Lot(self.steps, self.first, self.rows, self.state[tests], self.table[tests], self.ends[tests])
 
 
 class BatchLoop(Protocol):

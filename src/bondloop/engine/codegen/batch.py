@@ -7,13 +7,12 @@ import math
 import os
 import platform
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,162 +22,14 @@ from bondloop.engine.codegen.c_lanes import lane_obstacle, write_lanes
 from bondloop.engine.codegen.cuda import CudaBatch, gpu_obstacle
 from bondloop.engine.codegen.plan import BEYOND, NOT_A_NUMBER, WORST, Plan
 from bondloop.engine.codegen.runner import Result, Runner
+from bondloop.engine.codegen.shared import Parted, parted
 from bondloop.engine.codegen.toolchain import compiler, load
-from bondloop.engine.ir import Assign, Channel, Expr, Op, Step, Tick, Update, Var, every, variables
 from bondloop.errors import CompileError, InputError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.engine.ir import Tick
-
-
-@dataclass(frozen=True)
-class Parted:
-    """A tick in two.
-
-    Attributes
-    ----------
-    same
-        What all tests share. Its channels are the further inputs of ``rest``, then the channels of the whole
-        tick that all tests share.
-    rest
-        What differs.
-    columns
-        How many further inputs ``rest`` has.
-    """
-
-    same: Tick
-    rest: Tick
-    columns: int
-
-
-def parted(tick: Tick, varied: Iterable[Var], states: Iterable[Var] = ()) -> Parted | None:
-    """Part a tick in what all tests share and what differs; None where parting it gains nothing.
-
-    Parameters
-    ----------
-    tick
-        Of the tests.
-    varied
-        Parameters that differ from test to test.
-    states
-        States that begin differently.
-
-    Examples
-    --------
-    >>> from bondloop.engine.ir.expr import function
-    >>> x, y, t, a = (Var(n) for n in "xyta")
-    >>> steps = (Assign(y, function("sin", t)), Update(((x, x + a * y),)))
-    >>> whole = Tick("sum", 0.1, t, Var("k"), (), {x: 0.0}, {a: 1.0}, steps, (Channel("x", x),))
-    >>> parts = parted(whole, [a])
-    >>> [s.target.name for s in parts.same.steps], parts.rest.inputs, len(parts.rest.steps)
-    (['y'], (<Var y>,), 1)
-    """
-    steps = _pieces(tick.steps)
-    wide = _wide(steps, {*varied, *states}, tick)
-    same = [s for s in steps if _is_same(s, wide)]
-    if not any(_is_worth(s) for s in same):
-        return None
-    mine = [c for c in tick.channels if not wide.isdisjoint(variables(c.value))]
-    shared = [c for c in tick.channels if wide.isdisjoint(variables(c.value))]
-    read = {v for s in every(steps) if not _is_same(s, wide) for v in s.reads}
-    read.update(v for c in mine for v in variables(c.value))
-    needed, copies = _through_copies(read - wide, same, tick)
-    given = {tick.time, tick.count, *tick.inputs, *tick.parameters}
-    columns = [v for v in _in_order(tick, steps) if v in needed and v not in given]
-    first = replace(
-        tick, measured=(), states={v: x for v, x in tick.states.items() if v not in wide}, steps=tuple(same),
-        channels=(*(Channel(f"shared[{i}]", v) for i, v in enumerate(columns)), *shared),
-        bounds=_bounds(tick, shared), name=f"{tick.name}_same",
-    )  # fmt: skip
-    rest = replace(
-        tick, measured=(), inputs=(*tick.inputs, *columns),
-        states={v: x for v, x in tick.states.items() if v in wide},
-        steps=tuple(s for s in steps if not _is_same(s, wide) or id(s) in copies),
-        channels=tuple(mine), bounds=_bounds(tick, mine),
-    )  # fmt: skip
-    return Parted(first, rest, len(columns))
-
-
-def _through_copies(needed: set[Var], same: Sequence[Step], tick: Tick) -> tuple[set[Var], set[int]]:
-    """Return what is needed where plain copies are made again, rather than tabulated; and these copies."""
-    needed, copies = set(needed), set()
-    for s in reversed(same):
-        if (
-            isinstance(s, Assign)
-            and s.target in needed
-            and isinstance(s.expr, Var)
-            and s.expr not in tick.states
-        ):
-            copies.add(id(s))
-            needed.discard(s.target)
-            needed.add(s.expr)
-    return needed, copies
-
-
-def _bounds(tick: Tick, channels: Sequence[Channel]) -> dict[str, float]:
-    return {c.name: tick.bounds[c.name] for c in channels if c.name in tick.bounds}
-
-
-def _in_order(tick: Tick, steps: Sequence[Step]) -> list[Var]:
-    return list(dict.fromkeys([*tick.states, *(v for s in every(steps) for v in s.writes)]))
-
-
-def _pieces(steps: Iterable[Step]) -> list[Step]:
-    """Return statements with updates taken apart where no pair reads what an earlier one of them changes."""
-    pieces: list[Step] = []
-    for step in steps:
-        if isinstance(step, Update):
-            changed: set[Var] = set()
-            apart = True
-            for v, e in step.pairs:
-                apart = apart and changed.isdisjoint(variables(e))
-                changed.add(v)
-            if apart:
-                pieces += [Update((pair,)) for pair in step.pairs]
-                continue
-        pieces.append(step)
-    return pieces
-
-
-def _wide(steps: Sequence[Step], varied: set[Var], tick: Tick) -> set[Var]:
-    """Return the variables that differ from test to test, or are to be computed where such are.
-
-    A table has one value of a variable for each tick. So what is written in several places is not tabulated,
-    nor is a state that something reads after its update.
-    """
-    counts = Counter(v for s in every(steps) for v in s.writes)
-    wide = varied | {v for v, n in counts.items() if n > 1}
-    wide |= {v for s in steps for t in every(s.inner) for v in t.writes if v in tick.states}
-    while True:
-        before = len(wide)
-        changed: set[Var] = set()
-        for step in steps:
-            inside = list(every([step]))
-            if any(not wide.isdisjoint([*s.reads, *s.writes]) for s in inside):
-                wide |= {v for s in inside for v in s.writes}
-                wide |= {v for s in inside for v in s.reads if v in changed}
-            else:
-                changed |= {v for s in inside for v in s.writes if v in tick.states}
-        if len(wide) == before:
-            return wide
-
-
-def _is_same(step: Step, wide: AbstractSet[Var]) -> bool:
-    return all(wide.isdisjoint([*s.reads, *s.writes]) for s in every([step]))
-
-
-def _is_worth(step: Step) -> bool:
-    """Whether it costs more than a look into a table: anything beyond some arithmetic."""
-    return _calls(step.expr) if isinstance(step, Assign) else True
-
-
-def _calls(expr: Expr) -> bool:
-    plain = ("add", "mul", "neg", "select", "row")
-    return isinstance(expr, Op) and (expr.name not in plain or any(map(_calls, expr.args)))
+    from bondloop.engine.ir import Tick, Var
 
 
 BATCHES = ("auto", "cuda", "lanes", "one by one")
@@ -301,35 +152,51 @@ class Batch:
             if name not in every:
                 raise InputError(unknown_name("state", name, every, tick.name))
         # A test that stops has its own last values, whatever the others come to: what is wanted is its own.
-        self._build(parted(tick, chosen, {every[n] for n in [*self._begins, *self.wanted]}))
+        self._parts = self._build(parted(tick, chosen, {every[n] for n in [*self._begins, *self.wanted]}))
+
+    @property
+    def width(self) -> int:
+        """Tests in a pack."""
+        return self._parts.width
 
     @property
     def kernel_seconds(self) -> float:
         """How long the kernels of the last run took on the card; 0 elsewhere."""
-        return self._cuda.kernel_seconds if self._cuda is not None else 0.0
+        return self._parts.cuda.kernel_seconds if self._parts.cuda is not None else 0.0
 
     @property
     def where(self) -> str:
         """What a thread runs tests on, in words."""
-        if self._cuda is not None:
-            return self._cuda.card
+        if self._parts.cuda is not None:
+            return self._parts.cuda.card
         return f"{self.width} lanes" if self.backend == "lanes" else self.backend
 
-    def _build(self, parts: Parted | None) -> None:
+    def _build(self, parts: Parted | None) -> _Parts:
         """Compile the tick, or what all tests share and the rest."""
-        self._same = None if parts is None else Runner(parts.same)
-        self._columns = 0 if parts is None else parts.columns
-        rest = self._rest = self.tick if parts is None else parts.rest
-        self._plan = Plan(rest)
-        self.width = 1
-        self._cuda: CudaBatch | None = None
+        same = None if parts is None else Runner(parts.same)
+        rest = self.tick if parts is None else parts.rest
+        plan, width = Plan(rest), 1
+        run: RunSome | CudaBatch
         if self.backend == "cuda":
-            self._cuda = CudaBatch(rest, self._chosen, self._plan)
+            run = CudaBatch(rest, self._chosen, plan)
         elif self.backend == "lanes":
-            self.width = self._width or processor_lanes()[0]
-            self._run = _lanes(rest, self._chosen, self.width, self._plan)
+            width = self._width or processor_lanes()[0]
+            run = _lanes(rest, self._chosen, width, plan)
         else:
-            self._run = _one_by_one(rest, [v.name for v in self._chosen], self._plan)
+            run = _one_by_one(rest, [v.name for v in self._chosen], plan)
+        return _Parts(same, 0 if parts is None else parts.columns, rest, plan, width, run)
+
+    def begin(self, values: ArrayLike, jobs: int | None = None) -> BatchRun:
+        """Return the tests at their first tick, to be run stretch by stretch.
+
+        Parameters
+        ----------
+        values
+            Of what is varied, (tests, names).
+        jobs
+            Threads; as many as there are processors unless given.
+        """
+        return BatchRun(self, self._table(values), jobs)
 
     def run(
         self,
@@ -337,7 +204,7 @@ class Batch:
         steps: int,
         inputs: ArrayLike | None = None,
         jobs: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> BatchResult:
         """Run the tests to their end.
 
@@ -366,7 +233,7 @@ class Batch:
         steps: int,
         inputs: ArrayLike | None = None,
         jobs: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         seconds: float = math.inf,
     ) -> Iterator[BatchResult]:
         """Run the tests to their end, and return them block by block in their order.
@@ -379,6 +246,32 @@ class Batch:
             About how long a block may take, as the one before it tells; no block has more tests than memory
             is taken for. On a card blocks are as large as memory allows: it is as fast as it is full.
         """
+        table = self._table(values)
+        began = time.perf_counter()
+        cuda = self._parts.cuda
+        if cuda is not None:
+            cuda.kernel_seconds = 0.0
+        threads = jobs or os.cpu_count() or 1
+        stretch = BatchRun(self, table[:0], threads)._shared(steps, self._inputs(steps, inputs))
+        room = tolerances.BATCH_BYTES if cuda is None else tolerances.CARD_BYTES
+        # Of a large tick as many as keep every thread busy.
+        tests, most = len(table), max(self.width * threads, room // (8 * self._parts.plan.size))
+        few = cuda is None and seconds < math.inf
+        at, size = 0, min(most, tolerances.FIRST_PACKS * self.width * threads) if few else most
+        while at < tests or not tests:
+            part = slice(at, min(tests, at + size))
+            block = BatchRun(self, table[part], threads)
+            block._execute(stretch, _after(progress, at, tests))
+            wall = time.perf_counter() - began
+            yield block._result(wall)
+            began = time.perf_counter()
+            if not tests:
+                return
+            if few:
+                size = next_size(part.stop - at, wall, seconds, self.width * threads, most)
+            at = part.stop
+
+    def _table(self, values: ArrayLike) -> NDArray[np.float64]:
         table = np.array(values, dtype=float, ndmin=1)
         if table.ndim != 2 or table.shape[1] != len(self.varied):
             raise InputError(
@@ -387,88 +280,7 @@ class Batch:
             )
         if not np.isfinite(table).all():
             raise InputError("every value of a parameter must be finite")
-        began = time.perf_counter()
-        if self._cuda is not None:
-            self._cuda.kernel_seconds = 0.0
-        threads = jobs or os.cpu_count() or 1
-        shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
-        room = tolerances.BATCH_BYTES if self._cuda is None else tolerances.CARD_BYTES
-        # Of a large tick as many as keep every thread busy.
-        tests, most = len(table), max(self.width * threads, room // (8 * self._plan.size))
-        few = self._cuda is None and seconds < math.inf
-        at, size = 0, min(most, tolerances.FIRST_PACKS * self.width * threads) if few else most
-        while at < tests or not tests:
-            part = slice(at, min(tests, at + size))
-            states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
-            # Which loop failed is told by the test alone: here they are counted otherwise.
-            ends[:, 0] %= WORST
-            self._number_channels(ends)
-            if shared is not None and not shared.finished:
-                self._end_all(shared, ends)
-            wall = time.perf_counter() - began
-            yield BatchResult(states, self.wanted, Ends(*ends.T), wall)
-            began = time.perf_counter()
-            if not tests:
-                return
-            if few:
-                size = next_size(len(states), wall, seconds, self.width * threads, most)
-            at = part.stop
-
-    def _block(
-        self,
-        table: NDArray[np.float64],
-        steps: int,
-        rows: NDArray[np.float64] | None,
-        jobs: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Run as many tests as memory is taken for at a time; return wanted states, and how they ended."""
-        state = np.tile(self._plan.initial(), (len(table), 1))
-        own = [v.name for v in self._plan.states]
-        for name, column in self._begins.items():
-            state[:, own.index(name)] = table[:, column]
-        ends = np.zeros((len(table), 3), dtype=np.int64)
-        chosen = np.ascontiguousarray(table[:, self._values])
-        lot = Lot(steps, rows, state, chosen, ends)
-        if self._cuda is not None:
-            self._cuda.run(lot, progress)
-        else:
-            self._in_shares(lot, jobs, progress)
-        return state[:, [own.index(name) for name in self.wanted]], ends
-
-    def _shared(
-        self, steps: int, rows: NDArray[np.float64] | None
-    ) -> tuple[Result | None, NDArray[np.float64] | None, int]:
-        """Return what all tests share, run; the table of inputs for the rest, and its length."""
-        if self._same is None:
-            return None, rows, steps
-        self._same.reset()
-        shared = self._same.run(steps, None if rows is None else rows[:steps])
-        names = [c.name for c in self.tick.channels]
-        if shared.stopped_channel is not None and shared.stopped_channel not in names:
-            self._build(None)  # NaN on the way is no fault of a tick, but cannot be told from one in a table
-            return None, rows, steps
-        columns = list(shared.channels.values())[: self._columns]
-        both = [*([] if rows is None else rows[: shared.steps].T), *columns]
-        return shared, (np.ascontiguousarray(np.array(both).T) if both else None), shared.steps
-
-    def _number_channels(self, ends: NDArray[np.int64]) -> None:
-        """Count channels as the whole tick does."""
-        names = [c.name for c in self.tick.channels]
-        number = np.array([*(names.index(c.name) for c in self._rest.channels), -1])
-        ends[:, 2] = number[ends[:, 2]]
-
-    def _end_all(self, shared: Result, ends: NDArray[np.int64]) -> None:
-        """Stop every test where what they share stopped."""
-        names = [c.name for c in self.tick.channels]
-        channel = -1 if shared.stopped_channel is None else names.index(shared.stopped_channel)
-        last, outside, failed = shared.steps - 1, BEYOND | NOT_A_NUMBER, shared.code % WORST
-        for i in np.flatnonzero((ends[:, 0] == 0) | (ends[:, 1] == last)):
-            code, _, own = ends[i]
-            if channel >= 0 and (own < 0 or channel < own):
-                ends[i] = [(code & ~outside) | failed, last, channel]
-            else:
-                ends[i] = [code | (failed & ~outside), last, own]
+        return table
 
     def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:
         wanted = len(self.tick.inputs)
@@ -479,45 +291,285 @@ class Batch:
             raise InputError(f"{self.tick.name} needs inputs of shape {(steps, wanted)}; found {rows.shape}")
         return rows
 
-    def _in_shares(self, lot: Lot, jobs: int, progress: Callable[[int, int], None] | None) -> None:
-        """Give every thread some packs at a time; the first share of each measures."""
-        tests, done, stop = len(lot), 0, False
-        places = iter(_shares(tests, self.width, jobs))
 
-        def work(first: int, last: int) -> None:
-            nonlocal done
-            at, n = first, self.width
-            while at < last and not stop:
-                end = min(last, at + n)
-                began = time.perf_counter()
-                self._run(lot.part(slice(at, end)))
-                wall = time.perf_counter() - began
-                done += end - at
-                at = end
-                n = (
-                    max(1, int(min(tolerances.SHARE_SECONDS / max(wall, 1e-6), 20.0) * (n // self.width)))
-                    * self.width
-                )
+RunSome = Callable[[Lot], None]
+"""Runs tests on one thread."""
 
-        if jobs == 1:
-            for first, last in places:
-                work(first, last)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """A tick of many tests, compiled: what all of them share, and the rest.
+
+    Attributes
+    ----------
+    same
+        What all tests share, if it is worth a table.
+    columns
+        How many further inputs the rest reads from that table.
+    rest
+        What differs.
+    plan
+        Of the rest.
+    width
+        Tests in a pack.
+    run
+        Runs tests on a thread, or all of them on a card.
+    """
+
+    same: Runner | None
+    columns: int
+    rest: Tick
+    plan: Plan
+    width: int
+    run: RunSome | CudaBatch
+
+    @property
+    def cuda(self) -> CudaBatch | None:
+        """The card, if tests run there."""
+        return self.run if isinstance(self.run, CudaBatch) else None
+
+    def execute(self, lot: Lot, jobs: int, progress: Progress | None) -> None:
+        """Run tests, on so many threads of the processor."""
+        if isinstance(self.run, CudaBatch):
+            self.run.run(lot, progress)
+        else:
+            _in_shares(self.run, lot, self.width, jobs, progress)
+
+
+def _in_shares(run: RunSome, lot: Lot, width: int, jobs: int, progress: Progress | None) -> None:
+    """Give every thread some packs at a time; the first share of each measures."""
+    tests, done, stop = len(lot), 0, False
+    places = iter(_shares(tests, width, jobs))
+
+    def work(first: int, last: int) -> None:
+        nonlocal done
+        at, n = first, width
+        while at < last and not stop:
+            end = min(last, at + n)
+            began = time.perf_counter()
+            run(lot.part(slice(at, end)))
+            wall = time.perf_counter() - began
+            done += end - at
+            at = end
+            n = max(1, int(min(tolerances.SHARE_SECONDS / max(wall, 1e-6), 20.0) * (n // width))) * width
+
+    if jobs == 1:
+        for first, last in places:
+            work(first, last)
+            if progress is not None:
+                progress(done, tests)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(work, *place) for place in places]
+        try:
+            left = set(futures)
+            while left:
+                ended, left = wait(left, timeout=tolerances.SHARE_SECONDS, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
                 if progress is not None:
                     progress(done, tests)
-            return
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(work, *place) for place in places]
-            try:
-                left = set(futures)
-                while left:
-                    ended, left = wait(left, timeout=tolerances.SHARE_SECONDS, return_when=FIRST_COMPLETED)
-                    for future in ended:
-                        future.result()
-                    if progress is not None:
-                        progress(done, tests)
-            except BaseException:
-                stop = True
-                raise
+        except BaseException:
+            stop = True
+            raise
+
+
+class _Stretch(NamedTuple):
+    """Ticks that tests run next.
+
+    Attributes
+    ----------
+    ticks
+        How many: up to where what all tests share stops.
+    rows
+        A row of inputs of the rest for each tick.
+    shared
+        What all tests share, run.
+    """
+
+    ticks: int
+    rows: NDArray[np.float64] | None
+    shared: Result | None
+
+
+class BatchRun:
+    """Tests of a batch that run stretch by stretch, as far as the caller wishes; see `Batch.begin`.
+
+    The numbers are those of a run in one go, to the last bit: the state goes on, delay lines included, and so
+    does the number of the tick, by which noise is drawn.
+
+    Attributes
+    ----------
+    count
+        Number of the next tick.
+
+    Examples
+    --------
+    >>> from bondloop.engine.ir.expr import Var
+    >>> from bondloop.engine.ir.tick import Tick, Update
+    >>> x, total, a = Var("x"), Var("total"), Var("a")
+    >>> steps = (Update(((x, a * x), (total, total + x))),)
+    >>> states = {x: 1.0, total: 0.0}
+    >>> tick = Tick("decay", 0.1, Var("t"), Var("k"), (), states, {a: 0.5}, steps, ())
+    >>> run = Batch(tick, ["a"]).begin([[0.5], [2.0], [1.0]])
+    >>> run.advance(3)["total"].tolist()
+    [1.75, 7.0, 3.0]
+    >>> run.clear(["total"])
+    >>> run.keep([1, 2])
+    >>> run.advance(2)["total"].tolist(), run.count
+    ([24.0, 2.0], 5)
+    """
+
+    def __init__(self, batch: Batch, table: NDArray[np.float64], jobs: int | None = None) -> None:
+        self.count = 0
+        self._batch, self._table, self._jobs = batch, table, jobs or os.cpu_count() or 1
+        self._parts = parts = batch._parts
+        self._state = np.tile(parts.plan.initial(), (len(table), 1))
+        for name, column in batch._begins.items():
+            self._state[:, self._place(name)] = table[:, column]
+        self._ends = np.tile(np.array([0, -1, -1], dtype=np.int64), (len(table), 1))
+        if parts.same is not None:
+            parts.same.reset()
+            self._same = parts.same.snapshot()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def _place(self, state: str) -> int:
+        return next(i for i, v in enumerate(self._parts.plan.states) if v.name == state)
+
+    def advance(
+        self, ticks: int, inputs: ArrayLike | None = None, progress: Progress | None = None
+    ) -> BatchResult:
+        """Run the tests for some ticks more; those that have stopped stay as they were then.
+
+        Parameters
+        ----------
+        ticks
+            How many.
+        inputs
+            A row for each of these ticks, the same for all tests.
+        progress
+            Called with the tests done and the tests that still run. What it raises ends the run.
+
+        Returns
+        -------
+        BatchResult
+            The wanted states as they are now, and the end of each test that has stopped by now.
+        """
+        began = time.perf_counter()
+        if ticks < 0:
+            raise InputError(f"expected ticks from 0 up; found {ticks}")
+        rows = self._batch._inputs(ticks, inputs)
+        if (self._ends[:, 0] == 0).any():
+            self._execute(self._shared(ticks, rows), progress)
+        self.count += ticks
+        return self._result(time.perf_counter() - began)
+
+    def clear(self, states: Sequence[str]) -> None:
+        """Let wanted states begin anew at their first values, but for tests that have stopped.
+
+        Parameters
+        ----------
+        states
+            Their names.
+        """
+        batch = self._batch
+        running = self._ends[:, 0] == 0
+        for name in states:
+            if name not in batch.wanted:
+                raise InputError(unknown_name("wanted state", name, batch.wanted, batch.tick.name))
+            place = self._place(name)
+            column = batch._begins.get(name)
+            first = self._parts.plan.initial()[place] if column is None else self._table[running, column]
+            self._state[running, place] = first
+
+    def keep(self, tests: ArrayLike) -> None:
+        """Go on with some of the tests: later results have these, in this order.
+
+        Parameters
+        ----------
+        tests
+            Their numbers among those there are now; or a truth value for each of these.
+        """
+        numbers = np.asarray(tests)
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        numbers = numbers if numbers.size else np.zeros(0, dtype=np.int64)
+        if (
+            numbers.ndim != 1
+            or numbers.dtype.kind not in "iu"
+            or not np.isin(numbers, range(len(self))).all()
+        ):
+            raise InputError(f"expected numbers of tests from 0 to {len(self) - 1}; found {tests!r}")
+        self._table, self._state, self._ends = (a[numbers] for a in (self._table, self._state, self._ends))
+
+    def _result(self, seconds: float) -> BatchResult:
+        wanted = self._batch.wanted
+        states = self._state[:, [self._place(name) for name in wanted]]
+        return BatchResult(states, wanted, Ends(*self._ends.T.copy()), seconds)
+
+    def _shared(self, ticks: int, rows: NDArray[np.float64] | None) -> _Stretch:
+        """Run what all tests share for some ticks."""
+        same = self._parts.same
+        if same is None:
+            return _Stretch(ticks, rows, None)
+        same.restore(self._same)
+        shared = same.run(ticks, None if rows is None else rows[:ticks])
+        names = [c.name for c in self._batch.tick.channels]
+        if shared.stopped_channel is not None and shared.stopped_channel not in names:
+            self._join()  # NaN on the way is no fault of a tick, but cannot be told from one in a table
+            return _Stretch(ticks, rows, None)
+        self._same = same.snapshot()
+        columns = list(shared.channels.values())[: self._parts.columns]
+        both = [*([] if rows is None else rows[: shared.steps].T), *columns]
+        return _Stretch(shared.steps, np.ascontiguousarray(np.array(both).T) if both else None, shared)
+
+    def _join(self) -> None:
+        """Go on with the whole tick: each state lies in what all tests share, or in the rest."""
+        batch, same, rest = self._batch, self._parts.same, self._parts.plan
+        assert same is not None
+        if batch._parts.same is not None:
+            batch._parts = batch._build(None)
+        self._parts = batch._parts
+        state = np.tile(self._parts.plan.initial(), (len(self), 1))
+        whole = self._parts.plan.places
+        for place, here in same.places.items():
+            state[:, whole[place]] = self._same.state[here]
+        for place, here in rest.places.items():
+            state[:, whole[place]] = self._state[:, here]
+        self._state = state
+
+    def _execute(self, stretch: _Stretch, progress: Progress | None) -> None:
+        """Run the tests that have not stopped."""
+        batch, parts = self._batch, self._parts
+        running = np.flatnonzero(self._ends[:, 0] == 0)
+        state, ends = self._state[running], np.zeros((len(running), 3), dtype=np.int64)
+        table = np.ascontiguousarray(self._table[running][:, batch._values])
+        lot = Lot(stretch.ticks, self.count, stretch.rows, state, table, ends)
+        parts.execute(lot, self._jobs, progress)
+        # Which loop failed is told by the test alone: here they are counted otherwise.
+        ends[:, 0] %= WORST
+        names = [c.name for c in batch.tick.channels]
+        ends[:, 2] = np.array([*(names.index(c.name) for c in parts.rest.channels), -1])[ends[:, 2]]
+        self._state[running], self._ends[running] = state, ends
+        if stretch.shared is not None and not stretch.shared.finished:
+            self._end_all(stretch.shared)
+
+    def _end_all(self, shared: Result) -> None:
+        """Stop every test where what they share stopped."""
+        names = [c.name for c in self._batch.tick.channels]
+        channel = -1 if shared.stopped_channel is None else names.index(shared.stopped_channel)
+        last = self.count + shared.steps - 1
+        outside, failed, ends = BEYOND | NOT_A_NUMBER, shared.code % WORST, self._ends
+        for i in np.flatnonzero((ends[:, 0] == 0) | (ends[:, 1] == last)):
+            code, _, own = ends[i]
+            if channel >= 0 and (own < 0 or channel < own):
+                ends[i] = [(code & ~outside) | failed, last, channel]
+            else:
+                ends[i] = [code | (failed & ~outside), last, own]
 
 
 def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) -> int:
@@ -534,9 +586,7 @@ def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) ->
     return max(whole, min(most, int(wanted) // whole * whole))
 
 
-def _after(
-    progress: Callable[[int, int], None] | None, before: int, tests: int
-) -> Callable[[int, int], None] | None:
+def _after(progress: Progress | None, before: int, tests: int) -> Progress | None:
     """Return what tells of the progress of a block, after so many tests that are done."""
     return None if progress is None else lambda done, _: progress(before + done, tests)
 
@@ -546,9 +596,6 @@ def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
     packs = -(-tests // width)
     size = max(1, -(-packs // (8 * jobs))) * width
     return [(a, min(tests, a + size)) for a in range(0, tests, size)]
-
-
-RunSome = Callable[[Lot], None]
 
 
 def _chosen(tick: Tick, backend: str) -> tuple[str, str]:
@@ -589,7 +636,7 @@ def _lanes(tick: Tick, varied: Sequence[Var], width: int, plan: Plan) -> RunSome
     def run(lot: Lot) -> None:
         work, rows = np.empty(own), None if lot.rows is None else lot.rows.ctypes.data
         arrays = (lot.state, lot.table, work, lot.ends)
-        function(len(lot), lot.steps, 0, tick.period, rows, *(array.ctypes.data for array in arrays))
+        function(len(lot), lot.steps, lot.first, tick.period, rows, *(array.ctypes.data for array in arrays))
 
     return run
 
@@ -604,6 +651,7 @@ def _one_by_one(tick: Tick, varied: Sequence[str], plan: Plan) -> RunSome:
         parameters[:, places] = lot.table
         record = np.empty((len(lot), 1, len(tick.channels)))
         rows = None if lot.rows is None else lot.rows[None, : lot.steps]
-        lot.ends[:] = np.column_stack(runner.batch(lot.steps, rows, lot.state, parameters, record))
+        ends = runner.batch(lot.steps, rows, lot.state, parameters, record, first=lot.first)
+        lot.ends[:] = np.column_stack(ends)
 
     return run

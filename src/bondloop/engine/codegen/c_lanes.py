@@ -73,7 +73,8 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     words = {
         "N_SCALARS": plan.scalars, "N_LINES": plan.size - plan.scalars, "N_STATE": plan.size,
         "N_VARIED": len(varied), "N_INPUTS": len(tick.inputs), "N_CHANNELS": n, "N_ROW": max(1, n),
-        "WIDTH": width, "OUTSIDE": "\n".join(found),
+        "POSITIONS": len(plan.states), "N_POSITIONS": len(plan.lines), "WIDTH": width,
+        "OUTSIDE": "\n".join(found),
     }  # fmt: skip
     frame = {part: with_words(text, words) for part, text in c_parts("lanes.c").items()}
     delays = [f"{line.name}[{line.delay.length}]" for line in plan.lines]

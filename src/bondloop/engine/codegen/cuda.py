@@ -75,20 +75,20 @@ class CudaBatch:
         ended = kernels.array(stops)
         inputs = kernels.array(lot.rows if lot.rows is not None else 8)
         width = len(self._tick.inputs)
-        first, chunk = 0, tolerances.FIRST_STEPS
+        done, chunk = 0, tolerances.FIRST_STEPS
         period = ctypes.c_double(self._tick.period)
-        while first < steps:
-            n = min(chunk, steps - first)
-            count, begin = ctypes.c_longlong(n), ctypes.c_longlong(first)
+        while done < steps:
+            n = min(chunk, steps - done)
+            count, begin = ctypes.c_longlong(n), ctypes.c_longlong(lot.first + done)
             began = time.perf_counter()
-            here = ctypes.c_uint64(inputs.value + 8 * first * width)
+            here = ctypes.c_uint64(inputs.value + 8 * done * width)
             arguments = (ctypes.c_longlong(tests), count, begin, period, here, place, varied, ended)
             kernels.start(f"{name}_tests", tests, tolerances.THREADS, arguments)
             kernels.wait()
             wall = time.perf_counter() - began
             self.kernel_seconds += wall
-            first += n
-            so_far(first / steps)
+            done += n
+            so_far(done / steps)
             chunk = max(1, int(tolerances.LAUNCH_SECONDS / max(wall, 1e-6) * n))
         kernels.read(place, across)
         kernels.read(ended, stops)

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -197,6 +197,20 @@ class Plan:
         for line in self.lines:
             state[line.offset : line.offset + line.delay.length] = line.delay.initial
         return state
+
+    @property
+    def places(self) -> dict[Hashable, slice]:
+        """Where in the state everything lies: states, delay lines (position, values) and last tears.
+
+        Ticks that share statements share these keys.
+        """
+        places: dict[Hashable, slice] = {v: slice(i, i + 1) for i, v in enumerate(self.states)}
+        for line in self.lines:
+            places["position", id(line.delay)] = slice(line.at_index, line.at_index + 1)
+            places["line", id(line.delay)] = slice(line.offset, line.offset + line.delay.length)
+        for warm in self.warm:
+            places["tears", id(warm.loop)] = slice(warm.index, warm.index + len(warm.names))
+        return places
 
     def bound(self, channel: str) -> float | None:
         """Return the bound of a channel, if it has a finite one; without, NaN alone is outside."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -207,6 +207,11 @@ class Runner:
         for name, change in (changes or {}).items():
             self._state[self._indices[name]] += change
 
+    @property
+    def places(self) -> dict[Hashable, slice]:
+        """Where in the state of a snapshot everything lies; see `Plan.places`."""
+        return self._plan.places
+
     def point(self, inputs: Mapping[Var, float] | None = None) -> Point:
         """Return where the run stands now, for a linear analysis of the next tick.
 
@@ -289,8 +294,9 @@ class Runner:
         parameters: NDArray[np.float64],
         record: NDArray[np.float64],
         every: int = 0,
+        first: int = 0,
     ) -> Ends:
-        """Run other tests from their first tick, see `BatchLoop`; unless told, the first row is recorded.
+        """Run other tests, see `BatchLoop`; unless told, one row is recorded.
 
         Parameters
         ----------
@@ -305,9 +311,11 @@ class Runner:
         record
             Shape (tests, rows, channels); written in place.
         every
-            Record one tick in so many; 0: the first only.
+            Record one tick in so many; 0: one of them all.
+        first
+            Number of the first tick.
         """
-        return self._loop(steps, 0, inputs, state, parameters, record, every or max(1, steps))
+        return self._loop(steps, first, inputs, state, parameters, record, every or max(1, steps))
 
     def _unsolved(self, number: int) -> str:
         """Return the unknowns of the loop that a tear belongs to, and how far that one is off."""

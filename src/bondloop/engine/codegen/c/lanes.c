@@ -107,6 +107,16 @@ static inline __attribute__((always_inline)) void NAME_tick(NAME_state *s, NAME_
 {
     (void)s, (void)lines, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
 //// run
+/* Puts a test away. Where a delay line stands is counted in the first lane, for all. */
+static inline __attribute__((always_inline)) void NAME_put(double *state, const NAME_wide *wide,
+    const NAME_wide *line, int lane)
+{
+    for (int j = 0; j < @N_SCALARS@; ++j)
+        state[j] = wide[j][@POSITIONS@ <= j && j < @N_POSITIONS@ + @POSITIONS@ ? 0 : lane];
+    for (int j = 0; j < @N_LINES@; ++j)
+        state[@N_SCALARS@ + j] = line[j][lane];
+}
+
 /* Runs one pack; a test that stops is put away as it is then, the others go on as if it were not there. */
 static void NAME_pack(long steps, long first, double period, const double *inputs, double *const *state,
     const double *const *varied, double *work, long *const *ends)
@@ -156,24 +166,16 @@ static void NAME_pack(long steps, long first, double period, const double *input
             ends[lane][0] = status[lane];
             ends[lane][1] = first + i;
             ends[lane][2] = channel;
-            for (int j = 0; j < @N_SCALARS@; ++j)
-                state[lane][j] = wide[j][lane];
-            for (int j = 0; j < @N_LINES@; ++j)
-                state[lane][@N_SCALARS@ + j] = line[j][lane];
+            NAME_put(state[lane], wide, line, lane);
             living[lane] = 0;
         }
         memset(status, 0, sizeof status);
         if (!NAME_any(living))
             return;
     }
-    for (int lane = 0; lane < NAME_WIDTH; ++lane) {
-        if (!living[lane])
-            continue;
-        for (int j = 0; j < @N_SCALARS@; ++j)
-            state[lane][j] = wide[j][lane];
-        for (int j = 0; j < @N_LINES@; ++j)
-            state[lane][@N_SCALARS@ + j] = line[j][lane];
-    }
+    for (int lane = 0; lane < NAME_WIDTH; ++lane)
+        if (living[lane])
+            NAME_put(state[lane], wide, line, lane);
 }
 
 /* Runs tests; of the last pack, lanes that are left over repeat the last test into memory of their own. */
