@@ -18,7 +18,7 @@ def test_every_papers_test_passes(bondloop, name):
 def test_an_unstable_loop_is_refused_with_the_reason(bondloop):
     result = bondloop("check", "gawthrop-two-actuators", "--set", "controller=direct")
     assert result.exit_code == 1
-    assert "PROBLEM: the loop is unstable: a mode at 9.7 Hz grows at 8.05 1/s" in result.stdout
+    assert "PROBLEM BL207: the loop is unstable: a mode at 9.7 Hz grows at 8.05 1/s" in result.stdout
     assert "-52.4 Ns/m of damping" in result.stdout
     assert (
         "What would do: a virtual junction with the actuator's model; tried out: Run it with care"
@@ -42,7 +42,8 @@ def test_json_has_assumptions_poles_lags_and_problems(bondloop):
     assert max(p[0] for p in found["poles"]) == pytest.approx(7.48, abs=0.05)
     assert found["lags"][0]["damping"] == pytest.approx(-52.4, abs=0.1)
     assert found["lags"][0]["structure_damping"] == pytest.approx(6, abs=0.05)
-    assert len(found["problems"]) == 2, "the loop, and the limit that it runs into"
+    stops = [f["rule"] for f in found["findings"] if f["level"] == "stop"]
+    assert stops == ["BL207", "BL401"], "the loop, and the limit that it runs into"
 
 
 def test_settings_reach_the_check(bondloop):
@@ -96,7 +97,7 @@ def test_a_pseudo_dynamic_test_has_a_length_a_figure_and_a_dry_run(bondloop, tmp
     assert path.read_bytes().startswith(b"\x89PNG")
     unstable = bondloop("check", "bayer-substep", "--set", "sub_steps=1")
     assert unstable.exit_code == 1
-    assert "PROBLEM: a motion at 42.3 Hz grows at 18.4 1/s" in unstable.stdout
+    assert "PROBLEM BL209: a motion at 42.3 Hz grows at 18.4 1/s" in unstable.stdout
     remedy = "What would do: a time step of 0.5 ms, or with care 4 sub-steps; tried out: Run it."
     assert remedy in unstable.stdout
 

@@ -16,7 +16,7 @@ from drawn_stepped import Plastic, from_recipe, recipes, stepped_case
 from truth import outcome
 
 from bondloop.bondgraph import Model, One, Port, R
-from bondloop.check import Check, pseudo_dynamic_check
+from bondloop.check import Check, judging_stability
 from bondloop.check.checking import check
 from bondloop.check.finding import Finding
 from bondloop.check.stepped_loop import SteppedLoop
@@ -157,7 +157,7 @@ def test_seconds_and_what_is_left_out_of_them():
     assert test.run().time[-1] == pytest.approx(3.9, abs=0.01)
     short = test.check("1 s")
     assert short.dry_run.seconds == pytest.approx(1, abs=0.01)
-    assert "the check is for 1 s, and there is news in the excitation until 3.9 s" in short.warnings
+    assert "the check covers 1 s, and the excitation is not complete before 3.9 s" in short.warnings
     for wrong in ("10 mm", -1, "long", 1e-3):
         with pytest.raises(InputError):
             test.check(wrong)
@@ -273,7 +273,7 @@ def test_an_excitation_too_fast_for_the_steps_is_told(frequency, fast):
     """Half of 1/2 ms; the drawn test 4257 had 1.4 steps in a period, and was said to be fit to run."""
     found = check(stepped(excitation={"lower": Sine(1.0, frequency=frequency)}), 0.1, suggest=False)
     short = "the excitation is too fast for its samples"
-    assert [f.vain for f in found.findings if f.short == short] == [True] * fast
+    assert [f.rule for f in found.findings if f.short == short] == ["BL607"] * fast
     assert (short in found.verdict) == fast
 
 
@@ -331,13 +331,13 @@ def test_the_simplest_test_that_the_check_wrongly_lets_pass(recipe):
 
 def test_a_time_step_too_long_is_told_in_steps_in_whatever_words_it_was_found(monkeypatch):
     """What a loop says of samples and sub-steps, a pseudo-dynamic test says of its own; the rest stays."""
-    other = Finding("care", "other", "the time step is none of its words")
-    found = [Finding("stop", "samples", "too long", coarse=True), other]
-    monkeypatch.setattr(pseudo_dynamic_check, "stability", lambda *_: found)
+    other = Finding("BL592", "care", "other", "the time step is none of its words")
+    found = [Finding("BL591", "stop", "samples", judging_stability.TOO_LONG[0]), other]
+    monkeypatch.setattr(judging_stability, "_moving", lambda *_: found)
     step = SimpleNamespace(spectral_radius=3.0)
-    so_far = SimpleNamespace(step=None, dry_run=None, steps=[step])
-    told, kept = pseudo_dynamic_check._stability(so_far, None)
+    so_far = SimpleNamespace(step=None, dry_run=SimpleNamespace(free=None), steps=[step], stepped=True)
+    told, kept = judging_stability.moving(so_far, None)
     assert told.text.startswith("a motion grows 3 times from one step to the next")
-    assert (told.level, told.short, kept) == ("stop", "too long", other)
+    assert (told.level, told.short, kept) == ("stop", judging_stability.TOO_LONG[0], other)
     step.spectral_radius = 1.5
-    assert pseudo_dynamic_check._stability(so_far, None) == found
+    assert judging_stability.moving(so_far, None) == found

@@ -11,7 +11,6 @@ import pytest
 from two_halves import until
 
 from bondloop.check.checking import Check
-from bondloop.check.finding import UNBUILT, Finding
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime import session
@@ -274,8 +273,8 @@ def test_nothing_moves_before_the_check_passes(monkeypatch):
 
 
 def test_what_cannot_be_built_is_not_offered_by_force(test, monkeypatch):
-    unbuilt = Check((Finding("stop", "the test cannot be built: for a reason", UNBUILT),))
-    monkeypatch.setattr(type(test), "check", lambda *_: unbuilt)
+    unbuilt = Check(fault="for a reason").judged(test)
+    monkeypatch.setattr(type(test), "check", lambda *_, **__: unbuilt)
     with pytest.raises(InputError, match="so nothing was started: the test cannot be built") as caught:
         prepare(test, SECONDS)
     assert str(caught.value).endswith("`bondloop check` tells more")  # and no word of --force

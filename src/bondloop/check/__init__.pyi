@@ -4,6 +4,8 @@ from bondloop.check.checking import check as check
 from bondloop.check.checking import checked_hybrid as checked_hybrid
 from bondloop.check.finding import percent as percent
 from bondloop.check.margins import Place as Place
+from bondloop.check.policy import CheckPolicy as CheckPolicy
+from bondloop.check.policy import read_policy as read_policy
 from bondloop.check.pseudo_dynamic_check import checked_steps as checked_steps
 from bondloop.check.running_loop import RunningLoop as RunningLoop
 from bondloop.check.running_loop import coupled as coupled

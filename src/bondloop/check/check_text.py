@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.check.finding import multiple, percent
+from bondloop.check.finding import LEVELS, multiple, percent
 from bondloop.check.lags import away_from_origin
 from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
+    from bondloop.check.finding import Finding
     from bondloop.check.margins import Border, Margins
     from bondloop.check.regimes import Regime
 
@@ -41,8 +42,9 @@ def check_text(check: Check) -> str:
         else:
             lines += ["The five assumptions of Gawthrop 2005 hold: a virtual junction can be used."]
     lines += [f"Note: {n}." for n in check.notes]
-    lines += [f"Care: {w}." for w in check.warnings]
-    lines += [f"PROBLEM: {p}" for p in check.problems]
+    if check.policy.changes():
+        lines.append(f"Limits of this laboratory: {check.policy}.")
+    lines += [_finding(f) for f in sorted(check.findings, key=lambda f: LEVELS.index(f.level))]
     if not check.passed:
         if check.change is not None:
             lines.append(f"What would do: {check.change.words}; tried out: {check.change.verdict}")
@@ -52,6 +54,15 @@ def check_text(check: Check) -> str:
             )
     lines.append(f"Verdict: {check.verdict}")
     return "\n".join(lines)
+
+
+def _finding(finding: Finding) -> str:
+    """Return a finding as one line of the text."""
+    text = finding.text.rstrip(".")
+    if finding.accepted:
+        return f"Accepted {finding.rule}: {text}. Reason: {finding.accepted.rstrip('.')}."
+    leads = {"run": "Fine", "care": "Care", "vain": "WORTHLESS", "stop": "PROBLEM"}
+    return f"{leads[finding.level]} {finding.rule}: {text}."
 
 
 def _step(check: Check) -> list[str]:
@@ -207,8 +218,9 @@ def check_dict(check: Check) -> dict[str, Any]:
         "passed": check.passed,
         "level": check.level,
         "verdict": check.verdict,
-        "problems": list(check.problems),
-        "warnings": list(check.warnings),
+        "findings": [asdict(f) for f in check.findings],
+        "policy": check.policy.to_dict(),
+        "accepted": dict(check.acceptances),
         "notes": list(check.notes),
         "change": None
         if check.change is None

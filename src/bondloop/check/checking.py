@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.check.disturbance import disturbed
 from bondloop.check.dry_run import DryRun, dry_run
-from bondloop.check.finding import UNBUILT, Finding
+from bondloop.check.finding import LEVELS, UNBUILT, Finding
 from bondloop.check.free_motion import AfterRun, sensible_knock
 from bondloop.check.held_command import held_command_notes
 from bondloop.check.hysteresis import elastic_slopes, turning_points
-from bondloop.check.judging import judged
-from bondloop.check.judging_stability import stability
 from bondloop.check.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.check.linear_run import HEAVY, linear_run
 from bondloop.check.margins import Margins, Place, margins
 from bondloop.check.open_switch import uncoupled
 from bondloop.check.passivity import passivity_notes
+from bondloop.check.policy import DEFAULT, CheckPolicy
 from bondloop.check.prediction_notes import prediction_notes
 from bondloop.check.regimes import Regime, other_modes, regimes
 from bondloop.check.remedy import Change, smallest_change
 from bondloop.check.repeated_run import repetitions
+from bondloop.check.rules import accepted, findings, rule_named
 from bondloop.check.running_loop import RunningLoop, coupled
 from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
-from bondloop.engine.data import POSITIVE, origin_of
+from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import statements
 from bondloop.errors import BondloopError, InputError
 from bondloop.rehearsal import Rehearsal, steps_of
@@ -75,10 +75,10 @@ ROUGH = 0.05
 OTHER = 1.2
 """Size of a second knock, from the other side, against the first."""
 
-VERDICTS = {"run": "Run it", "care": "Run it with care", "stop": "Do not run this test on a rig"}
-
-VAIN = "It can be run, but is not worth running"
-"""The verdict on a test that breaks nothing and tells nothing."""
+VERDICTS: dict[Level, str] = {
+    "run": "Run it", "care": "Run it with care", "vain": "It can be run, but is not worth running",
+    "stop": "Do not run this test on a rig",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,20 @@ class Check:
         Whether the controller inverts the actuator, so that the assumptions matter.
     notes
         What is worth knowing and speaks neither for nor against.
+    seconds
+        Length of the run that it is for.
+    stepped
+        Whether the rig waits for each step of the scheme: a pseudo-dynamic test.
+    fault
+        Why the test cannot be built; empty where it can.
+    opaque
+        Parts without equations, ``"controller"``, ``"numerical"`` or ``"physical"``, with what each is.
+    open_switch
+        How the test leaves its limits with the force switch open; empty where it does not.
+    policy
+        The limits in force.
+    acceptances
+        Reasons for which the laboratory accepts what rules find, by their names.
     name
         Of the test.
     """
@@ -133,6 +147,13 @@ class Check:
     change: Change | None = None
     notes: tuple[str, ...] = ()
     inverts: bool = False
+    seconds: float = 0.0
+    stepped: bool = False
+    fault: str = ""
+    opaque: Mapping[str, str] = field(default_factory=dict)
+    open_switch: str = ""
+    policy: CheckPolicy = DEFAULT
+    acceptances: Mapping[str, str] = field(default_factory=dict)
     name: str = field(default="test", compare=False)
 
     __repr__ = brief
@@ -144,42 +165,62 @@ class Check:
 
     @cached_property
     def level(self) -> Level:
-        """``"run"``, ``"care"`` or ``"stop"``."""
-        levels = {f.level for f in self.findings}
-        return "stop" if "stop" in levels else "care" if "care" in levels else "run"
+        """``"run"``, ``"care"``, ``"vain"`` or ``"stop"``: the worst of what nobody has accepted."""
+        return max((f.level for f in self.findings if f.open), key=LEVELS.index, default="run")
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against running; what is near is another matter: see `level`."""
-        return self.level != "stop"
+        """Whether nothing speaks against running, and the result would be worth it; see `level` for care."""
+        return self.level in ("run", "care")
 
     @property
-    def vain(self) -> bool:
-        """Whether it may run, and its result would say nothing of the structure that is meant."""
-        return self.passed and any(f.vain for f in self.findings)
+    def limited(self) -> bool:
+        """Whether less excitation would help: all that speaks against the test is a limit in its way."""
+        return all(rule_named(f.rule).limit for f in self.findings if f.open and f.level == "stop")
 
     @property
     def built(self) -> bool:
         """Whether the test could be built; what could not can be run by nobody, whatever they force."""
-        return all(f.short != UNBUILT for f in self.findings)
+        return all(f.rule != UNBUILT for f in self.findings)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Everything that speaks against running, in words."""
-        return tuple(f.text for f in self.findings if f.level == "stop")
+        return tuple(f.text for f in self.findings if f.open and f.level in ("stop", "vain"))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is near, or not as one would wish, in words."""
-        return tuple(f.text for f in self.findings if f.level == "care")
+        return tuple(f.text for f in self.findings if f.open and f.level == "care")
 
     @property
     def verdict(self) -> str:
         """The outcome in one sentence."""
-        told = [f for f in self.findings if f.level == self.level]
-        why = "; ".join(dict.fromkeys(f.short for f in sorted(told, key=lambda f: not f.vain)))
-        lead = VAIN if self.vain else VERDICTS[self.level]
-        return f"{lead}: {why}." if why else f"{lead}."
+        why = "; ".join(dict.fromkeys(f.short for f in self.findings if f.open and f.level == self.level))
+        rules = ", ".join(dict.fromkeys(f.rule for f in self.findings if not f.open))
+        verdict = f"{VERDICTS[self.level]}: {why}" if why else VERDICTS[self.level]
+        return f"{verdict} (accepted: {rules})." if rules else f"{verdict}."
+
+    def judged(self, test: Checkable) -> Check:
+        """Return it with what the rules find in its evidence.
+
+        Parameters
+        ----------
+        test
+            The test.
+        """
+        return replace(self, findings=findings(self, test, self.policy)).accepting(self.acceptances)
+
+    def accepting(self, reasons: Mapping[str, str]) -> Check:
+        """Return it with findings accepted: they stay in the list and no longer decide.
+
+        Parameters
+        ----------
+        reasons
+            Why each is accepted, by the name of its rule: ``{"BL302": "delay measured on the rig"}``.
+        """
+        found = accepted(self.findings, reasons)
+        return replace(self, findings=found, acceptances={**self.acceptances, **reasons})
 
     def __str__(self) -> str:
         from bondloop.check.check_text import check_text
@@ -187,13 +228,15 @@ class Check:
         return check_text(self)
 
     def _repr_html_(self) -> str:
-        words = {"stop": "speaks against it", "care": "care", "run": "fine"}
-        rows = [(words[f.level], f.text) for f in sorted(self.findings, key=lambda f: f.level != "stop")]
+        words = {"stop": "speaks against it", "vain": "worth nothing", "care": "care", "run": "fine"}
+        rows = [
+            (f.rule, words[f.level] if f.open else f"accepted: {f.accepted}", f.text) for f in self.findings
+        ]
         remedy = "" if self.change is None else f"What would do: {self.change.words}; {self.change.verdict}"
         return notebook(
             f"Check of {self.name}",
             [
-                paragraph(self.verdict), table(("", ""), rows) if rows else "",
+                paragraph(self.verdict), table(("rule", "", ""), rows) if rows else "",
                 paragraph(remedy) if remedy else "", folded("All of it", preformatted(str(self))),
             ],
         )  # fmt: skip
@@ -218,7 +261,14 @@ class Check:
 
 
 @with_progress("checking the test")
-def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
+def check(
+    test: Checkable,
+    seconds: float | str | None = None,
+    *,
+    suggest: bool = True,
+    accept: Mapping[str, str] | None = None,
+    policy: CheckPolicy = DEFAULT,
+) -> Check:
     """Analyse a test before anything moves.
 
     Parameters
@@ -230,7 +280,12 @@ def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool 
         given, or 10 s.
     suggest
         Whether to look for a change that makes a refused test pass.
+    accept
+        Findings that the laboratory accepts: reasons by the names of rules, ``{"BL302": "measured"}``.
+    policy
+        The limits in force.
     """
+    accepted((), accept or {})  # refused before anything is computed
     if seconds is not None:
         seconds = POSITIVE.check(seconds, "seconds", "s")
         if seconds < SHORTEST * test.period:
@@ -247,24 +302,23 @@ def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool 
         return _unbuilt(test, f"{type(error).__name__}: {error}")
     steps_of(seconds or test.length, test.period)
     try:
-        return test.analysed(seconds or test.length, suggest=suggest)
+        answer = test.analysed(seconds or test.length, suggest=suggest, policy=policy)
     except BondloopError as error:
         return _unbuilt(test, str(error))
+    return answer.accepting(accept or {})
 
 
 def _unbuilt(test: Checkable, why: str) -> Check:
     """Return the check of a test that cannot even be built."""
-    return Check((Finding("stop", f"the test cannot be built: {why}", UNBUILT),), name=test.name)
+    return Check(fault=why, name=test.name).judged(test)
 
 
-def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
+def checked_hybrid(test: HybridTest, seconds: float, suggest: bool, policy: CheckPolicy = DEFAULT) -> Check:
     """Analyse a hybrid test that can be built."""
     notes = [*_still_sensors(test), *passivity_notes(test), *prediction_notes(test)]
-    if test.controller.opaque:
-        return _dry_only(test, seconds, notes, _python_controller(test))
-    foreign = _foreign(test)
-    if foreign:
-        return _dry_only(test, seconds, notes, foreign)
+    opaque = _opaque(test)
+    if opaque:
+        return _dry_only(test, seconds, notes, opaque, policy)
     closed = coupled(test)
     if closed.switches is not None:
         notes.append("the loop is analysed with both switches closed")
@@ -280,58 +334,41 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
         step = None
     inverts = test.controller.inverts
     so_far = Check(
-        assumptions=_assumptions(test), step=step, notes=tuple(notes), inverts=inverts, name=test.name
-    )
+        assumptions=_assumptions(test), step=step, notes=tuple(notes), inverts=inverts, seconds=seconds,
+        policy=policy, name=test.name,
+    )  # fmt: skip
     so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
-    findings = judged(so_far, closed, seconds, stability(so_far, closed))
-    uneasy = uncoupled(test, seconds, so_far.dry_run)
-    so_far = replace(so_far, findings=(*_unsafe(test), *_forgotten_delay(test), *findings, *uneasy))
+    so_far = replace(so_far, open_switch=uncoupled(test, seconds, so_far.dry_run)).judged(test)
     so_far = _held(so_far, test)
     small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
-    if not so_far.passed and suggest and small:
+    if so_far.level == "stop" and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds, check))
     return so_far
 
 
-def _dry_only(test: HybridTest, seconds: float, notes: list[str], unknown: Finding) -> Check:
+def _dry_only(
+    test: HybridTest, seconds: float, notes: list[str], opaque: Mapping[str, str], policy: CheckPolicy
+) -> Check:
     """Rehearse a test of which a part cannot be looked into."""
     ran, _ = dry_run(test, seconds)
-    so_far = Check(dry_run=ran, assumptions=_assumptions(test), notes=tuple(notes), name=test.name)
-    findings = [*judged(so_far, test, seconds, [unknown]), *uncoupled(test, seconds, ran)]
-    return _held(replace(so_far, findings=(*_unsafe(test), *_forgotten_delay(test), *findings)), test)
+    so_far = Check(
+        dry_run=ran, assumptions=_assumptions(test), notes=tuple(notes), seconds=seconds, opaque=opaque,
+        open_switch=uncoupled(test, seconds, ran), policy=policy, name=test.name,
+    )  # fmt: skip
+    return _held(so_far.judged(test), test)
 
 
 def _held(so_far: Check, test: HybridTest) -> Check:
     """Add what the hold of the command does to a damper; a loop that rattles jumps for other reasons."""
-    notes = held_command_notes(test, so_far.dry_run) if so_far.passed else []
+    notes = held_command_notes(test, so_far.dry_run) if so_far.level != "stop" else []
     return replace(so_far, notes=(*so_far.notes, *notes))
 
 
-def _foreign(test: HybridTest) -> Finding | None:
-    """Return what is to be said of a half that can be rehearsed, and nothing else; None if there is none."""
-    halves = {"numerical": test.numerical, "physical": test.rig.physical}
-    names = {word: getattr(half, "opaque", "") for word, half in halves.items()}
-    words = [f"the {word} half is {name}" for word, name in names.items() if name]
-    if not words:
-        return None
-    text = (
-        f"{' and '.join(words)}, which cannot be linearised: the test was rehearsed instead, so poles and "
-        "margins are not known, and what the rehearsal has not met may be unstable"
-    )
-    return Finding(
-        "care", text, f"{' and '.join(filter(None, names.values()))} was only rehearsed, without margins"
-    )
-
-
-def _python_controller(test: HybridTest) -> Finding:
-    """Return what stands against a Python function as controller: whatever it does, it does not pass."""
-    text = (
-        f"the controller is a Python function ({test.controller.opaque}): its loop cannot be "
-        "linearised, so whether it is stable is not known, and it cannot be compiled for a rig; rehearse it, "
-        "or write it as a bondloop.control.ControlLaw"
-    )
-    return Finding("stop", text, "its controller is a Python function, which cannot be analysed")
+def _opaque(test: HybridTest) -> dict[str, str]:
+    """Return the parts of a test that can be rehearsed, and nothing else, with what each is."""
+    parts = {"controller": test.controller, "numerical": test.numerical, "physical": test.rig.physical}
+    return {word: name for word, part in parts.items() if (name := getattr(part, "opaque", ""))}
 
 
 def _measured(so_far: Check, loop: RunningLoop) -> Check:
@@ -440,43 +477,12 @@ def _explained(so_far: Check, test: HybridTest) -> Check:
 
 def _assumptions(test: HybridTest) -> Assumptions | None:
     """Return the five assumptions of Gawthrop 2005 on a test's transfer systems."""
-    if _foreign(test) is not None:
+    if _opaque(test).keys() - {"controller"}:
         return None  # they are about equations
     try:
         return check_assumptions(test.numerical, test.rig.physical, test.transfers)
     except BondloopError:
         return None  # an actuator of a form that the method does not speak of
-
-
-def _unsafe(test: HybridTest) -> list[Finding]:
-    """Refuse an interlock whose safe position is no safe position."""
-    limit = getattr(test.limits, "displacement", None)
-    if test.interlock is None or limit is None or abs(test.interlock.safe_position) <= limit:
-        return []
-    text = (
-        f"the interlock would bring the rig to {test.interlock.safe_position:g} m, beyond the limit of "
-        f"{limit:g} m: choose a safe_position within the limits"
-    )
-    return [Finding("stop", text, "the safe position is beyond the limits")]
-
-
-def _forgotten_delay(test: HybridTest) -> list[Finding]:
-    """Say so where a rig's actuator was made of a model with a delay, and the rig has none."""
-    given = test.rig.actuators
-    for actuator in given if isinstance(given, Sequence) else [given]:
-        origin = origin_of(actuator)
-        process = None if origin is None else origin.arguments.get("process")
-        delay = getattr(process, "delay", 0.0)
-        if origin is None or not isinstance(delay, float) or origin.arguments.get("pade"):
-            continue
-        if delay > 0 and not test.rig.latency:
-            text = (
-                f"the actuator's model has a delay of {1e3 * delay:.3g} ms, which actuator() leaves out, and "
-                f"the rig has no latency: the rehearsal is that much too good; give it to the rig, "
-                f"Emulated(..., latency={delay:.4g})"
-            )
-            return [Finding("care", text, f"the actuator's delay of {1e3 * delay:.3g} ms is left out")]
-    return []
 
 
 def _still_sensors(test: HybridTest) -> list[str]:

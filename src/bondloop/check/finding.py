@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["run", "care", "stop"]
-"""Of a finding, and of a whole check: run it, run it with care, do not run it."""
+Level = Literal["run", "care", "vain", "stop"]
+"""Of a finding and of a check: run it, run it with care, its result is worth nothing, do not run it."""
 
-UNBUILT = "it cannot be built"
-"""In short, of a test that no program can be made of."""
+LEVELS: tuple[Level, ...] = ("run", "care", "vain", "stop")
+"""From the mildest to the worst."""
+
+UNBUILT = "BL101"
+"""Name of the rule that finds that no program can be made of a test."""
 
 
 def percent(share: float) -> str:
@@ -42,23 +45,26 @@ class Finding:
 
     Attributes
     ----------
+    rule
+        Name of the rule that found it, such as ``"BL201"``.
     level
-        ``"run"``: for the test, ``"care"``: near, ``"stop"``: against it.
+        ``"run"``: for the test, ``"care"``: near, ``"vain"``: it may run, and its result would say nothing of
+        the structure that is meant, ``"stop"``: against it.
     text
         In a sentence, with numbers.
     short
         In some words, for the verdict.
-    limit
-        Whether a limit is in the way, so that less excitation would help.
-    vain
-        Whether the test may run, and its result would say nothing of the structure that is meant.
-    coarse
-        Whether it is that the time step is too long for what is stiff.
+    accepted
+        The reason for which the laboratory accepts it; empty where it does not.
     """
 
+    rule: str
     level: Level
     text: str
-    short: str = ""
-    limit: bool = False
-    vain: bool = False
-    coarse: bool = False
+    short: str
+    accepted: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it counts: nobody has accepted it."""
+        return not self.accepted

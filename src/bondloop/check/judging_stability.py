@@ -1,11 +1,10 @@
-"""Whether a loop is stable: judged by eigenvalues where it is linear, by its motion where it is not."""
+"""Whether a loop that is not linear is stable: judged by its motion."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bondloop.check.finding import Finding, percent
 from bondloop.check.free_motion import GROWN, HARMLESS
@@ -17,7 +16,6 @@ from bondloop.safety import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
-    from bondloop.check.disturbance import Disturbance
     from bondloop.check.dry_run import DryRun
     from bondloop.check.free_motion import FreeMotion
     from bondloop.engine.analysis.spectrum import Bend, OneStep
@@ -25,14 +23,8 @@ if TYPE_CHECKING:
 
 
 HIDDEN = 3.0
-"""Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that
-beat with one another do not come near it."""
-
-LEAST = 5.0
-"""Seconds of dry run below which a knock says nothing of a large loop."""
-
-ROUNDS = 5.0
-"""Times that a motion must have gone round the loop in the dry run before its dying away says something."""
+"""Ratio of a disturbance's last part to its first from which it has grown. Motions that beat with one another
+do not come near it."""
 
 AGAIN = 5.0
 """How many times larger in the course of the run a disturbance must become, where the loop is unstable at
@@ -51,58 +43,47 @@ OFTEN, FOLDS = 0.3, 3.0
 """Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
 e-folds in the length of the run that counts as growth."""
 
+LITTLE, MUCH = 0.1, 0.5
+"""Shares of the run's own motion: what goes on by itself below the one is a converter's last step; above the
+other, with no controller to blame, it is the test that is shown, not the structure."""
+
+TOO_LONG = ("the time step is too long", "the time step is too long where it sticks")
+"""In short, of a time step that does not resolve what is stiff."""
+
 LOUDER = 1.5
 """Ratio of a free motion's last part to its first from which a controller that adapts has not held it."""
 
 
-def stability(check: Check, test: Checkable) -> list[Finding]:
-    """Judge by eigenvalues where the loop is linear, by its motion where it is not.
+def moving(check: Check, test: Checkable) -> list[Finding]:
+    """Judge a loop that is not linear: the first reason to stop, or everything that asks for care.
 
     Parameters
     ----------
     check
         All but its findings.
     test
-        The test as the loop is analysed.
+        The test.
     """
-    step = check.step
-    if step is not None and step.linear and not check.regimes:
-        if not step.stable:
-            return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
-        return _hidden(check, step)
-    return _moving(check, test)
-
-
-def _hidden(check: Check, step: OneStep) -> list[Finding]:
-    """Growth that no eigenvalue shows: one too close to 1 to be told from a position that nothing returns."""
-    assert check.dry_run is not None
-    known = step.spectrum.outside is not None
-    grown = [d for d in check.dry_run.disturbances if d.ratio > (HIDDEN if known else 1.0)]
-    if grown:
-        return [Finding("stop", _grew(max(grown, key=lambda d: d.ratio)), "a disturbance grows")]
-    if known:
-        return []
-    seconds, longest = check.dry_run.seconds, max(step.step.delays, default=0) * step.period
-    quiet = check.curves is not None and float(np.abs(check.curves.loci).max(initial=0.0)) < 1
-    if not quiet and seconds < max(ROUNDS * longest, LEAST):
-        wanted = max(ROUNDS * longest, LEAST)
-        text = (
-            f"{step.spectrum.note} That is not enough to know, and a dry run of {seconds:.3g} s is too short "
-            f"for a knock to tell; check it with seconds={wanted:.3g}, reduce the model, or shorten the delay"
-        )
-        return [Finding("stop", text, "it cannot be analysed")]
-    text = f"{step.spectrum.note} None of them grows, and a knock dies away in the dry run"
-    return [Finding("care", text, "not all eigenvalues are known")]
-
-
-def _moving(check: Check, test: Checkable) -> list[Finding]:
-    """Judge a loop that is not linear: the first reason to stop, or everything that asks for care."""
     step, ran = check.step, check.dry_run
-    assert ran is not None
+    if ran is None or (step is not None and step.linear and not check.regimes):
+        return []
+    findings = _moving(check, test, ran)
+    if not check.stepped:
+        return findings
+    if ran.free is not None and not any(f.level == "stop" for f in findings):
+        findings += _left_over(ran.free)
+    coarse = max(check.steps, key=lambda s: s.spectral_radius, default=None)
+    if coarse is None or coarse.spectral_radius <= COARSE:
+        return findings
+    return [replace(f, text=_coarse_step(coarse)) if f.short in TOO_LONG else f for f in findings]
+
+
+def _moving(check: Check, test: Checkable, ran: DryRun) -> list[Finding]:
+    step = check.step
     if ran.free is None:  # the dry run did not go to its end
         if step is None or step.stable:
             return []
-        return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
+        return [Finding("BL591", "stop", _unstable(check, test, step), "the loop is unstable")]
     against = (
         _unlearnt(test, ran)
         or _unstable_gains(check, test, ran)
@@ -112,15 +93,7 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
     )
     if against is not None:
         return [against]
-    blind = []
-    if not check.steps:
-        text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
-        blind = [Finding("care", text, "it could not be linearised")]
-    elif step is None:
-        text = "the loop could not be linearised where it starts; margins of that state are not known"
-        blind = [Finding("care", text, "it could not be linearised where it starts")]
     return [
-        *blind,
         *_not_longer(ran),
         *_restless(test, ran.free),
         *_bounded(check, test, ran.free),
@@ -138,7 +111,7 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
             "the displacement switch has not closed by the end of the dry run, so nothing is known of the "
             "loop that the gains close then; check a longer run, or close it sooner"
         )
-        return Finding("stop", text, "the displacement switch does not close in the dry run")
+        return Finding("BL591", "stop", text, "the displacement switch does not close in the dry run")
     fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
     if _largest(ran, Role.ACTUAL) > _largest(ran, Role.DESIRED):
         text = (
@@ -146,12 +119,12 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
             "try smaller weights, or order=1, gains on displacement alone, where an actuator is told "
             "its position"
         )
-        return Finding("stop", text, "the controller has learnt something else")
+        return Finding("BL591", "stop", text, "the controller has learnt something else")
     text = (
         f"in the dry run {fact}: the gains have not learnt to move the rig, so nothing is known of the loop "
         "that they will close when they have; give a larger or longer excitation, or larger adaptive weights"
     )
-    return Finding("stop", text, "the controller has not learnt to move the rig")
+    return Finding("BL591", "stop", text, "the controller has not learnt to move the rig")
 
 
 def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | None:
@@ -166,7 +139,7 @@ def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | Non
         f"mode at {worst.frequency:.3g} Hz grows at {worst.growth:.3g} 1/s); only their further change has "
         "held it; smaller adaptive weights, or a smaller delay of the rig"
     )
-    return Finding("stop", text, "the gains that were learnt make an unstable loop")
+    return Finding("BL591", "stop", text, "the gains that were learnt make an unstable loop")
 
 
 def _too_coarse(check: Check, test: Checkable, free: FreeMotion) -> Finding | None:
@@ -177,7 +150,7 @@ def _too_coarse(check: Check, test: Checkable, free: FreeMotion) -> Finding | No
     if _chatters(check, free) and (free.fades or not _adapts(check, test)):
         return None
     text = _coarse(coarse)
-    return Finding("stop", text, "the time step is too long", coarse=True)
+    return Finding("BL591", "stop", text, TOO_LONG[0])
 
 
 def _coarse(step: OneStep) -> str:
@@ -236,7 +209,7 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
     worst = max(suspects, key=lambda s: s.growth, default=None)
     if worst is not None and not worst.stable:
         text = f"{_unstable(check, test, worst)}; {text}"
-    return Finding("stop", text, f"the motion {fate}")
+    return Finding("BL591", "stop", text, f"the motion {fate}")
 
 
 def _not_held(ran: DryRun) -> Finding | None:
@@ -251,7 +224,7 @@ def _not_held(ran: DryRun) -> Finding | None:
         + ("runs away" if math.isinf(larger) else f"grows to {larger:.3g} times the first")
         + (f" ({ran.given_up})" if ran.given_up else "")
     )
-    return Finding("stop", text, "the motion grows from repetition to repetition")
+    return Finding("BL591", "stop", text, "the motion grows from repetition to repetition")
 
 
 def _fastest(ran: DryRun) -> float:
@@ -267,7 +240,11 @@ def _largest(ran: DryRun, role: Role) -> float:
 def _not_longer(ran: DryRun) -> list[Finding]:
     if not ran.given_up:
         return []
-    return [Finding("care", f"if the excitation goes on: {ran.given_up}", "it would not hold a longer test")]
+    return [
+        Finding(
+            "BL592", "care", f"if the excitation goes on: {ran.given_up}", "it would not hold a longer test"
+        )
+    ]
 
 
 def _restless(test: Checkable, free: FreeMotion) -> list[Finding]:
@@ -282,7 +259,7 @@ def _restless(test: Checkable, free: FreeMotion) -> list[Finding]:
         f"run's own motion was left after {free.seconds:.3g} s. End the test by switching the rig off, not "
         "by waiting"
     )
-    return [Finding("care", text, "it does not come to rest by itself")]
+    return [Finding("BL592", "care", text, "it does not come to rest by itself")]
 
 
 def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
@@ -291,16 +268,16 @@ def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
     loose = [r for r in check.regimes if not r.step.stable]
     if check.own and check.unbounded:
         assert step is not None
-        return [Finding("stop", _unstable(check, test, step), "the structure itself is unstable")]
+        return [Finding("BL591", "stop", _unstable(check, test, step), "the structure itself is unstable")]
     if check.own:
         text = (
             "the structure itself is unstable at rest: a mode grows at "
             f"{max(p.real for p in check.own):.3g} 1/s in one piece too; the loop adds no unstable mode"
         )
-        return [Finding("care", text, "the structure itself is unstable at rest")]
+        return [Finding("BL592", "care", text, "the structure itself is unstable at rest")]
     if step is not None and step.spectral_radius > COARSE:
         text = f"where it starts {_coarse(step)}"
-        return [Finding("care", text, "the time step is too long where it sticks", coarse=True)]
+        return [Finding("BL592", "care", text, TOO_LONG[1])]
     if step is not None and not step.stable:
         until = "until the controller has adapted" if test.adapts else "until something bounds it"
         text = (
@@ -308,7 +285,7 @@ def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
             f"{step.growth:.3g} 1/s {until}; after the dry run {percent(free.last)} of the run's own motion "
             "was left"
         )
-        return [Finding("care", text, "unstable where it starts")]
+        return [Finding("BL592", "care", text, "unstable where it starts")]
     if not loose:
         return []
     r = loose[0]
@@ -318,7 +295,7 @@ def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
         f"{100 * sum(x.share for x in loose):.0f} % of the instants looked at; the rest holds it, with this "
         "excitation: a larger one may not be held"
     )
-    return [Finding("care", text, "unstable in a part of its motion")]
+    return [Finding("BL592", "care", text, "unstable in a part of its motion")]
 
 
 def _unvisited(check: Check) -> list[Finding]:
@@ -331,7 +308,7 @@ def _unvisited(check: Check) -> list[Finding]:
         f"with {r.words}, as it was at no instant that was looked at, the loop is unstable: a mode at "
         f"{r.step.frequency:.3g} Hz grows at {r.step.growth:.3g} 1/s as long as that lasts"
     )
-    return [Finding("care", text, "unstable in a mode that was not looked at in the dry run")]
+    return [Finding("BL592", "care", text, "unstable in a mode that was not looked at in the dry run")]
 
 
 def _bends(check: Check, kind: Bend) -> bool:
@@ -372,13 +349,6 @@ def _times(ratio: float) -> str:
     return "beyond all bounds" if math.isinf(ratio) else f"{ratio:.3g} times"
 
 
-def _grew(d: Disturbance) -> str:
-    return (
-        f"a disturbance at t = {d.at:.3g} s, {1e3 * d.size:.2g} mm at first, does not die away: by the end "
-        f"of the dry run it has grown {_times(d.ratio)}"
-    )
-
-
 def _unstable(check: Check, test: Checkable, step: OneStep) -> str:
     """Say that a loop is unstable, and what makes it so as far as that is known."""
     if step.spectral_radius > COARSE:
@@ -398,3 +368,29 @@ def _unstable(check: Check, test: Checkable, step: OneStep) -> str:
         )
     why = "; ".join(str(lag) for lag in check.lags if lag.damping < -max(lag.structure, TINY))
     return f"the loop is unstable: {mode}" + (f", because {why}" if why else "")
+
+
+def _left_over(free: FreeMotion) -> list[Finding]:
+    """Judge what goes on by itself though it should have faded: a coarse converter, play, friction."""
+    n = len(free.levels)
+    middle = float(free.levels[3 * n // 8 : 5 * n // 8 + 1].mean()) if n else 0.0
+    faded = math.exp(0.18 * free.expected * free.seconds) if math.isfinite(free.expected) else 0.0
+    still = free.last > max(0.9, faded) * middle
+    if not (free.grew or free.lasts or (still and free.last > LITTLE)):
+        return []
+    fate = "grows" if free.grew else "goes on by itself"
+    text = (
+        f"after the excitation has ended the motion {fate}: {percent(free.last)} of the run's own after "
+        f"{free.seconds:.3g} s"
+    )
+    if free.grew or free.lasts or free.last > MUCH:
+        return [Finding("BL591", "stop", text, f"the motion {fate}")]
+    return [Finding("BL592", "care", text, f"the motion {fate}")]
+
+
+def _coarse_step(step: OneStep) -> str:
+    return (
+        f"a motion grows {step.spectral_radius:.3g} times from one step to the next: the time step is too "
+        "long for what is stiff (a friction law over a small width, a small mass); this may be the "
+        "emulation's fault alone: take more integration_steps of the rig, or a shorter time_step"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bondloop.check.dry_run import dry_run
-from bondloop.check.finding import Finding
 from bondloop.safety import FORCE_TARGET, cause_words
 
 if TYPE_CHECKING:
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
 
-def uncoupled(test: HybridTest, seconds: float, coupled: DryRun | None) -> list[Finding]:
-    """Rehearse a test with its force switch open, and say so where it leaves its limits only then.
+def uncoupled(test: HybridTest, seconds: float, coupled: DryRun | None) -> str:
+    """Rehearse a test with its force switch open; return how it leaves its limits if it does so only then.
 
     Without a simulated specimen the open switch feeds back nothing: what only the specimen holds, a building
     on the bearing that is tested, drifts away, and takes the rig with it as soon as the displacement switch
@@ -28,20 +27,11 @@ def uncoupled(test: HybridTest, seconds: float, coupled: DryRun | None) -> list[
         Its dry run with the switches as they are scheduled.
     """
     if test.switches is None or test.switches.simulated is not None or not test.feedback:
-        return []
+        return ""
     if coupled is None or _left(coupled):
-        return []  # there is worse to say
+        return ""  # there is worse to say
     ran, _ = dry_run(test, seconds, parameters={FORCE_TARGET: 0.0})
-    why = _left(ran)
-    if not why:
-        return []
-    text = (
-        f"with the force switch open, as before it is closed and after an operator opens it, the numerical "
-        f"half feels no specimen, for the test has no switches.simulated, and {why}: give the switches a "
-        "model of the specimen as simulated, or keep the displacement switch open until the force switch is "
-        "closed"
-    )
-    return [Finding("care", text, "with the force switch open it leaves its limits")]
+    return _left(ran)
 
 
 def _left(ran: DryRun) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.check.checking import Check, check, rehearsed
-from bondloop.check.finding import Finding, percent
-from bondloop.check.judging import judged
-from bondloop.check.judging_stability import COARSE, stability
 from bondloop.check.margins import Margins
+from bondloop.check.policy import DEFAULT
 from bondloop.check.remedy import PARTS, TRIES, Change
 from bondloop.check.stepped_loop import SteppedLoop
 from bondloop.errors import BondloopError
@@ -19,8 +16,7 @@ from bondloop.integrate import SubStep
 from bondloop.rehearsal import SCALE
 
 if TYPE_CHECKING:
-    from bondloop.check.finding import Level
-    from bondloop.check.free_motion import FreeMotion
+    from bondloop.check.policy import CheckPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import PseudoDynamicTest
 
@@ -28,15 +24,13 @@ if TYPE_CHECKING:
 FINER = (2, 4, 8)
 """How many times more sub-steps, or shorter time steps, are tried."""
 
-LITTLE, MUCH = 0.1, 0.5
-"""Shares of the run's own motion: what goes on by itself below the one is a converter's last step; above the
-other, with no controller to blame, it is the test that is shown, not the structure."""
-
 MANY_TICKS = 100_000
 """Ticks of a test beyond which no change is tried out: each try rehearses it several times."""
 
 
-def checked_steps(test: PseudoDynamicTest, seconds: float, suggest: bool) -> Check:
+def checked_steps(
+    test: PseudoDynamicTest, seconds: float, suggest: bool, policy: CheckPolicy = DEFAULT
+) -> Check:
     """Analyse a pseudo-dynamic test that can be built.
 
     Parameters
@@ -47,6 +41,8 @@ def checked_steps(test: PseudoDynamicTest, seconds: float, suggest: bool) -> Che
         Length of the run that the check is for.
     suggest
         Whether to look for a change that makes a refused test pass.
+    policy
+        The limits in force.
     """
     loop = SteppedLoop(test)
     notes: list[str] = []
@@ -59,10 +55,12 @@ def checked_steps(test: PseudoDynamicTest, seconds: float, suggest: bool) -> Che
             )
     except BondloopError as error:
         notes.append(f"the test cannot be linearised where it starts ({error}); the dry run alone decides")
-    so_far = rehearsed(Check(step=step, notes=tuple(notes), name=test.name), test, loop, seconds)
-    so_far = _measured(so_far, loop)
-    so_far = replace(so_far, findings=judged(so_far, test, seconds, _stability(so_far, test)))
-    if so_far.passed or not suggest or seconds / test.period > MANY_TICKS:
+    so_far = Check(
+        step=step, notes=tuple(notes), seconds=seconds, stepped=True, policy=policy, name=test.name
+    )
+    so_far = rehearsed(so_far, test, loop, seconds)
+    so_far = _measured(so_far, loop).judged(test)
+    if so_far.level != "stop" or not suggest or seconds / test.period > MANY_TICKS:
         return so_far
     return replace(so_far, change=_smallest_change(test, so_far, seconds))
 
@@ -88,63 +86,12 @@ def _measured(so_far: Check, loop: SteppedLoop) -> Check:
         return so_far
 
 
-# -------------------------------------------------------------------- stability
-
-
-def _stability(so_far: Check, test: PseudoDynamicTest) -> list[Finding]:
-    """Judge by eigenvalues where the test is linear, by its motion where it is not."""
-    step = so_far.step
-    if step is not None and step.linear and not step.stable:
-        return [Finding("stop", _unstable(step), "a motion grows")]
-    findings = stability(so_far, test)
-    free = so_far.dry_run.free if so_far.dry_run is not None else None
-    if free is not None and not any(f.level == "stop" for f in findings):
-        findings += _left_over(free)
-    coarse = max(so_far.steps, key=lambda s: s.spectral_radius, default=None)
-    if coarse is None or coarse.spectral_radius <= COARSE:
-        return findings
-    return [replace(f, text=_coarse(coarse)) if f.coarse else f for f in findings]
-
-
-def _left_over(free: FreeMotion) -> list[Finding]:
-    """Judge what goes on by itself though it should have faded: a coarse converter, play, friction."""
-    n = len(free.levels)
-    middle = float(free.levels[3 * n // 8 : 5 * n // 8 + 1].mean()) if n else 0.0
-    faded = math.exp(0.18 * free.expected * free.seconds) if math.isfinite(free.expected) else 0.0
-    still = free.last > max(0.9, faded) * middle
-    if not (free.grew or free.lasts or (still and free.last > LITTLE)):
-        return []
-    fate = "grows" if free.grew else "goes on by itself"
-    text = (
-        f"after the excitation has ended the motion {fate}: {percent(free.last)} of the run's own after "
-        f"{free.seconds:.3g} s"
-    )
-    level: Level = "stop" if free.grew or free.lasts or free.last > MUCH else "care"
-    return [Finding(level, text, f"the motion {fate}")]
-
-
-def _unstable(step: OneStep) -> str:
-    mode = f"a motion at {step.frequency:.3g} Hz grows at {step.growth:.3g} 1/s"
-    return (
-        f"{mode} (spectral radius {step.spectral_radius:.6f} of one step of {1e3 * step.period:.3g} ms): the "
-        "scheme and this rig are not stable together"
-    )
-
-
-def _coarse(step: OneStep) -> str:
-    return (
-        f"a motion grows {step.spectral_radius:.3g} times from one step to the next: the time step is too "
-        "long for what is stiff (a friction law over a small width, a small mass); this may be the "
-        "emulation's fault alone: take more integration_steps of the rig, or a shorter time_step"
-    )
-
-
 # -------------------------------------------------------------------- what would do
 
 
 def _smallest_change(test: PseudoDynamicTest, refused: Check, seconds: float) -> Change | None:
     """Return the mildest change with which the test passes; each is checked in full."""
-    limited = all(f.limit for f in refused.findings if f.level == "stop")
+    limited = refused.limited
     passes: Change | None = None
     tried = 0
     for words, changes in _less(test) if limited else _finer(test):
@@ -155,7 +102,7 @@ def _smallest_change(test: PseudoDynamicTest, refused: Check, seconds: float) ->
         except BondloopError:
             continue
         tried += 1
-        answer = check(changed, seconds, suggest=False)
+        answer = check(changed, seconds, suggest=False, policy=refused.policy)
         if answer.passed:
             change = Change(words, changed, answer.verdict)
             if answer.level == "run":

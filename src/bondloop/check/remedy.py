@@ -75,7 +75,7 @@ def smallest_change(
     check_again
         The function that checks a changed test.
     """
-    limited = all(f.limit for f in check.findings if f.level == "stop")
+    limited = check.limited
     # A contact that is unstable leaves its limits too; less excitation would only keep it open.
     loose = not all(step.stable for step in check.steps)
     candidates = _steadier(test, check) if loose or not limited else iter(())
@@ -90,10 +90,10 @@ def smallest_change(
             if not limited and not RunningLoop(coupled(changed)).at().stable:
                 continue
             tried += 1
-            answer = check_again(changed, seconds, suggest=False)
+            answer = check_again(changed, seconds, suggest=False, policy=check.policy)
         except BondloopError:
             continue
-        if answer.passed and not answer.vain:  # a test that tells nothing is no remedy
+        if answer.passed:  # a test that tells nothing is no remedy
             change = Change(words, changed, answer.verdict)
             assert answer.dry_run is not None
             if answer.level == "run":

@@ -41,7 +41,7 @@ from bondloop.substructure import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check import Check
+    from bondloop.check import Check, CheckPolicy
     from bondloop.engine.ir import Switching, Tick
     from bondloop.hybrid.ground import Ground
     from bondloop.rigs import Sensor
@@ -326,8 +326,8 @@ class PseudoDynamicTest(Checkable):
         sensor = self.rig.sensor
         return {} if sensor is None else dict.fromkeys(indexed("force", self.interfaces), sensor)
 
-    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
         from bondloop.check import checked_steps
 
-        return checked_steps(self, seconds, suggest)
+        return checked_steps(self, seconds, suggest, policy)

@@ -18,7 +18,7 @@ from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.check import Check
+    from bondloop.check import Check, CheckPolicy
     from bondloop.engine.ir import Switching, Tick
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.rigs import Sensor
@@ -439,7 +439,7 @@ class Checkable(Rehearsable):
         """Return the same test without any limits."""
 
     @abstractmethod
-    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds.
 
         Parameters
@@ -448,9 +448,17 @@ class Checkable(Rehearsable):
             How long the run is.
         suggest
             Whether to look for a change that makes a refused test pass.
+        policy
+            The limits by which it judges.
         """
 
-    def check(self, seconds: float | str | None = None) -> Check:
+    def check(
+        self,
+        seconds: float | str | None = None,
+        *,
+        accept: Mapping[str, str] | None = None,
+        policy: CheckPolicy | None = None,
+    ) -> Check:
         """Whether this test may be run, with reasons.
 
         Parameters
@@ -458,7 +466,12 @@ class Checkable(Rehearsable):
         seconds
             The length of the run it is meant for, or text, ``"2 min"``; the excitation's, or 10 s, where none
             is given.
+        accept
+            Findings that the laboratory accepts, and why: ``{"BL302": "delay measured on the rig"}``. They
+            stay in the check, and no longer decide.
+        policy
+            The limits by which it judges; the defaults unless given.
         """
-        from bondloop.check import check
+        from bondloop.check import CheckPolicy, check
 
-        return check(self, seconds)
+        return check(self, seconds, accept=accept, policy=policy or CheckPolicy())

@@ -59,7 +59,7 @@ from bondloop.transfer import capacity_of, transfer_system, width
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Domain
-    from bondloop.check import Check
+    from bondloop.check import Check, CheckPolicy
     from bondloop.control import Design
     from bondloop.engine import System
     from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
@@ -689,9 +689,10 @@ class HybridTest(Checkable):
             found.append(replace(transfer, system=system))
         return found
 
-    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
         from bondloop.check import checked_hybrid
 
         # Until something is set, a test does what it would do if nothing could be.
-        return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)
+        fixed = self.replaced(tunable=None) if self.tunable else self
+        return checked_hybrid(fixed, seconds, suggest, policy)

@@ -118,7 +118,9 @@ def checked(t: ReportedRun) -> Iterator[str]:
         other = other_rig(t.run.record.description)
         if other:
             yield paragraph(f"It is checked with its emulated rig; the rig of the run was {other}.", "note")
-        kind = {"run": "very-well", "care": "poorly", "stop": "not-at-all"}[t.check.level]
+        kind = {"run": "very-well", "care": "poorly", "vain": "not-at-all", "stop": "not-at-all"}[
+            t.check.level
+        ]
         yield paragraph(t.check.verdict, f"verdict {kind}")
         loop = "" if t.check.curves is None else "open loop with margins, tracking, "
         yield picture(

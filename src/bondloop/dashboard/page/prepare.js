@@ -72,12 +72,12 @@ export class Prepare {
   }
 }
 
-const MARKS = { stop: "✖ against", care: "⚠ near", run: "✓ for" };
+const MARKS = { stop: "✖ against", vain: "✖ worth nothing", care: "⚠ near", run: "✓ for" };
 
 function listed(found) {
-  const findings = found.findings ?? [...(found.problems ?? []).map((text) => ({ level: "stop", text })), ...(found.warnings ?? []).map((text) => ({ level: "care", text }))];
-  const notes = (found.notes ?? []).map((text) => ["note", text]);
-  return [table(["", "finding"], [...findings.map((f) => [MARKS[f.level] ?? f.level, f.text]), ...notes])];
+  const rows = (found.findings ?? []).map((f) => [f.rule, f.accepted ? `accepted: ${f.accepted}` : MARKS[f.level] ?? f.level, f.text]);
+  const notes = (found.notes ?? []).map((text) => ["", "note", text]);
+  return [table(["rule", "", "finding"], [...rows, ...notes])];
 }
 
 function margins(found) {

@@ -1,0 +1,155 @@
+"""Rules BL6xx: what the result of a test is worth."""
+
+# ruff: noqa: ARG001 - every rule is asked with the same three arguments
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from bondloop.check.finding import percent
+from bondloop.check.rules.rule import Rule
+from bondloop.rehearsal import undersampled
+
+if TYPE_CHECKING:
+    from bondloop.check.checking import Check
+    from bondloop.check.policy import CheckPolicy
+    from bondloop.hybrid import Checkable
+
+    Predicate = Callable[[Check, Checkable, CheckPolicy], Iterator["Fields"]]
+
+Fields = Mapping[str, object]
+
+
+def _tracking(*, lost: bool) -> Predicate:
+    """Return the predicate of interfaces that follow badly; or so badly that the result is `lost`."""
+
+    def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+        ran = check.dry_run
+        for i, error in enumerate(() if ran is None or not ran.completed else ran.error):
+            if error > policy.off and lost == (error > policy.lost):
+                yield {"interface": i + 1, "size": percent(error)}
+
+    return found
+
+
+def _sensed(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    ran = check.dry_run
+    for name, error in {}.items() if ran is None or not ran.completed else ran.sensed.items():
+        if error > policy.lost:
+            yield {"name": name, "size": percent(error)}
+
+
+def _off_reference(rule: str) -> Predicate:
+    """Return the predicate of one of the three rules about the difference from the complete structure."""
+
+    def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+        ran = check.dry_run
+        if ran is None or not ran.completed:
+            return
+        worst = max(ran.off_reference, key=lambda name: ran.off_reference[name], default="")
+        error = ran.off_reference.get(worst, 0.0)
+        if error > policy.off and rule == _grade(error, policy, parts=bool(check.own)):
+            yield {"name": worst, "size": percent(error)}
+
+    return found
+
+
+def _grade(error: float, policy: CheckPolicy, *, parts: bool) -> str:
+    """Return the rule for a difference; any two runs of a structure that is unstable by itself part."""
+    if parts:
+        return "BL606"
+    return "BL604" if error > policy.lost else "BL605"
+
+
+def _undersampled(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    for signal in test.signals:
+        words = undersampled(signal, test.period)
+        if words is not None:
+            yield {"words": words}
+
+
+TRACKING = (
+    "interface {interface}: the rig follows the numerical half with an error of {size} in the dry run; the "
+    "structure that is tested is not the one that is meant"
+)
+REFERENCE = (
+    "in the dry run '{name}' is {size} (rms) off the test's own reference, the complete structure; stable or "
+    "not, this loop tests another one"
+)
+
+WORTH = (
+    Rule(
+        "BL601",
+        "The rig does not follow",
+        "vain",
+        "tracking error of {size}",
+        TRACKING,
+        "At an interface the rig's displacement differs from the numerical half's by more than half of it. "
+        "The specimen goes through another motion than the structure, and what it answers says nothing of "
+        "the structure.",
+        _tracking(lost=True),
+    ),
+    Rule(
+        "BL602",
+        "The rig follows poorly",
+        "care",
+        "tracking error of {size}",
+        TRACKING,
+        "The rig's displacement differs from the numerical half's by an error that will be seen in the "
+        "result. Compensate lag and delay better, or test at a lower rate or in a smaller band.",
+        _tracking(lost=False),
+    ),
+    Rule(
+        "BL603",
+        "The measured force is not the force",
+        "vain",
+        "{name} does not show the force",
+        "'{name}' differs from the force by {size} (rms) in the dry run: whatever the specimen does, the "
+        "numerical half hardly feels it; see to its sensor's gain and filter",
+        "The numerical half feels what the load cell reads. A wrong gain, a slow filter or a range that is "
+        "too small leaves little of the specimen in it.",
+        _sensed,
+    ),
+    Rule(
+        "BL604",
+        "The test is of another structure",
+        "vain",
+        "{size} off the reference",
+        REFERENCE,
+        "The complete structure is known, and its motion under the same excitation differs from that of the "
+        "test by more than half. Whatever the specimen does, the result is not that of the structure.",
+        _off_reference("BL604"),
+    ),
+    Rule(
+        "BL605",
+        "The test differs from the complete structure",
+        "care",
+        "{size} off the reference",
+        REFERENCE,
+        "The complete structure is known, and its motion under the same excitation differs from that of the "
+        "test by an error that matters. Tracking errors, delays and sensors add up to it.",
+        _off_reference("BL605"),
+    ),
+    Rule(
+        "BL606",
+        "An unstable structure departs from its reference",
+        "care",
+        "{size} off the reference",
+        "in the dry run '{name}' is {size} (rms) off the test's own reference; the structure is unstable by "
+        "itself, so that any two runs of it part: compare the beginnings, or statistics",
+        "Of a structure that is unstable in one piece no two runs stay together, so that the difference from "
+        "the reference is no fault of the loop.",
+        _off_reference("BL606"),
+    ),
+    Rule(
+        "BL607",
+        "The excitation is too fast for its samples",
+        "vain",
+        "the excitation is too fast for its samples",
+        "the excitation {words}",
+        "Between two samples the excitation does what the test does not see: it would run with another one. "
+        "Sample faster, or filter the record.",
+        _undersampled,
+    ),
+)
