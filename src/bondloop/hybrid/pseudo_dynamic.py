@@ -28,9 +28,11 @@ from bondloop.hybrid.ground import (
     refuse_stepped_half_loaded,
     stepped_half_loaded_cares,
 )
+from bondloop.hybrid.held_excitation import held_grounds, held_load
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick, assembled
 from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
+from bondloop.hybrid.uncut import uncut_stepped
 from bondloop.integrate.structural import Scheme
 from bondloop.rehearsal import SCALE, SCALE_RANGE
 from bondloop.rigs import SubSteppedRig, expect_unit
@@ -41,7 +43,7 @@ from bondloop.substructure import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check import Check, CheckPolicy
+    from bondloop.check import Check, CheckPolicy, UncutStructure
     from bondloop.engine.ir import Switching, Tick
     from bondloop.hybrid.ground import Ground
     from bondloop.rigs import Sensor
@@ -264,6 +266,17 @@ class PseudoDynamicTest(Checkable):
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
         return {v.name: self.overrides.get(v.name, x) for v, x in self._writer.all_parameters.items()}
+
+    def held(self, at: float) -> PseudoDynamicTest:
+        """Return the same test with its excitation held: forces go to zero, displacements stay."""
+        given = self.arguments["excitation"]
+        excitation = {n: (held_load(s, at), p) for n, (s, p) in given.items()}
+        ground = {} if self.ground is None else held_grounds(self.ground.signals, at)
+        return self.replaced(excitation=excitation, ground=ground or None)
+
+    def uncut(self) -> UncutStructure:
+        """Return the complete structure: numerical half and specimen joined ideally."""
+        return uncut_stepped(self)
 
     def unlimited(self) -> PseudoDynamicTest:
         """Return the same test without limits, the rig's own included."""

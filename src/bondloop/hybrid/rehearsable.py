@@ -18,7 +18,7 @@ from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.check import Check, CheckPolicy
+    from bondloop.check import Check, CheckPolicy, UncutStructure
     from bondloop.engine.ir import Switching, Tick
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.rigs import Sensor
@@ -433,6 +433,32 @@ class Checkable(Rehearsable):
     def settled(self) -> Self:
         """Return the same test with the switches between the halves where their schedule leads, at once."""
         return self
+
+    @abstractmethod
+    def held(self, at: float) -> Self:
+        """Return the same test whose excitation is held after an instant.
+
+        Displacements stay where they are; forces, velocities and accelerations go to zero. What no longer
+        changes by then stays as it is, such as a weight, and so does an input of which nothing is known. Up
+        to that instant the two tests do the same, to the last bit.
+
+        A moving ground is brought to rest by its own largest acceleration, and a velocity whose rate is
+        needed by its own largest rate. All else stops at once. The removal of a force that had grown slowly
+        and still changes is thus a harder blow than its growth was: at most a step of its last value.
+
+        Parameters
+        ----------
+        at
+            The last instant of the excitation, in s.
+        """
+
+    @abstractmethod
+    def uncut(self) -> UncutStructure:
+        """Return the complete structure: numerical half and specimen joined ideally, in the values in force.
+
+        There is no transfer system, no sensor, no controller and no sampling in it. Halves that cannot be
+        joined are refused with an error that says why.
+        """
 
     @abstractmethod
     def unlimited(self) -> Self:

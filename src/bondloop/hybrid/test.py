@@ -38,8 +38,10 @@ from bondloop.hybrid.ground import (
     needed_excitation,
     refuse_half_loaded,
 )
+from bondloop.hybrid.held_excitation import held_grounds, held_input, with_own_signals_held
 from bondloop.hybrid.rehearsable import Checkable
 from bondloop.hybrid.structure_readings import described
+from bondloop.hybrid.uncut import uncut_structure
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.rehearsal import SCALE, SCALE_RANGE, check_tunable
@@ -59,7 +61,7 @@ from bondloop.transfer import capacity_of, transfer_system, width
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Domain
-    from bondloop.check import Check, CheckPolicy
+    from bondloop.check import Check, CheckPolicy, UncutStructure
     from bondloop.control import Design
     from bondloop.engine import System
     from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
@@ -672,6 +674,36 @@ class HybridTest(Checkable):
         if switches is None or not (switches.displacement.scheduled or switches.force.scheduled):
             return self
         return self.replaced(switches=switches.settled())
+
+    def held(self, at: float) -> HybridTest:
+        """Return the same test whose excitation, and the controller's own signals, are held."""
+        inputs = {self.input_name(u): u for u in self.half.excitations}
+        whole = [self.half.system, *([] if self.reference_system is None else [self.reference_system])]
+        rated = {self.input_name(u) for system in whole for u in system.input_rates}
+        own = {ground_input(where) for where in self.ground}
+        excitation = {
+            name: held_input(signal, at, inputs[name].quantity, rated=name in rated)
+            for name, signal in self.excitation.items()
+            if name not in own
+        }
+        ground = held_grounds(self.ground, at) or None
+        controller = with_own_signals_held(self.controller, at)
+        changes = {"controller": controller} if controller is not self.controller else {}
+        if ground is not None:
+            changes["ground"] = ground
+        return self.replaced(excitation=excitation, **changes)
+
+    @property
+    def halves_on_ground(self) -> tuple[Model, Model]:
+        """Numerical half and specimen, with what the ground loads them with."""
+        grounded = self._grounded
+        if grounded is None:
+            return self.numerical, self.rig.physical
+        return grounded.numerical, grounded.physical
+
+    def uncut(self) -> UncutStructure:
+        """Return the complete structure: numerical half and specimen joined ideally."""
+        return uncut_structure(self)
 
     def unlimited(self) -> HybridTest:
         """Return the same test without limits and interlock."""

@@ -1,6 +1,11 @@
 from bondloop.signals.base import Constant as Constant
 from bondloop.signals.base import Signal as Signal
 from bondloop.signals.base import signal_from as signal_from
+from bondloop.signals.held import Held as Held
+from bondloop.signals.held import brought_to_rest as brought_to_rest
+from bondloop.signals.held import ground_brought_to_rest as ground_brought_to_rest
+from bondloop.signals.held import held_at_zero as held_at_zero
+from bondloop.signals.held import held_still as held_still
 from bondloop.signals.in_tick import Signals as Signals
 from bondloop.signals.in_tick import tabulated_inputs as tabulated_inputs
 from bondloop.signals.random import Earthquake as Earthquake

@@ -74,6 +74,11 @@ class Signal(Described, family="signal"):
         return common_unit({f"{type(self).__name__}({n})": u for n, u in stated_units(self).items()})
 
     @property
+    def steady_from(self) -> float:
+        """Seconds from which on its value does not change any more; infinite where that is not known."""
+        return math.inf
+
+    @property
     def last_event(self) -> float:
         """Seconds after which it only goes on as it is, or is at rest: what comes later is nothing new."""
         return self.duration if math.isfinite(self.duration) else 0.0
@@ -237,6 +242,11 @@ class Constant(Signal):
 
     value: Parameter = Parameter()
 
+    @property
+    def steady_from(self) -> float:
+        """The start."""
+        return 0.0
+
     def expression(self, t: Expr) -> Expr:  # noqa: ARG002 - does not depend on it
         """Return the constant."""
         return Const(self.value)
@@ -286,6 +296,11 @@ class Sum(Signal):
         return max(term.duration for term in self.terms)
 
     @property
+    def steady_from(self) -> float:
+        """When the last of its terms is steady."""
+        return max(term.steady_from for term in self.terms)
+
+    @property
     def cycle(self) -> float:
         """The slowest of its terms' cycles."""
         return max(term.cycle for term in self.terms)
@@ -327,8 +342,14 @@ class Sum(Signal):
 
 
 @dataclass(frozen=True)
-class _Modified(Signal):
-    """Another signal, changed; what does not change is that of the signal inside."""
+class Modified(Signal):
+    """Another signal, changed; what does not change is that of the signal inside.
+
+    Parameters
+    ----------
+    of
+        The signal inside.
+    """
 
     of: Signal
 
@@ -344,6 +365,11 @@ class _Modified(Signal):
     def duration(self) -> float:
         """That of the signal inside."""
         return self.of.duration
+
+    @property
+    def steady_from(self) -> float:
+        """That of the signal inside."""
+        return self.of.steady_from
 
     @property
     def cycle(self) -> float:
@@ -367,7 +393,7 @@ class _Modified(Signal):
 
 
 @dataclass(frozen=True)
-class Scaled(_Modified):
+class Scaled(Modified):
     """A multiple of a signal.
 
     Parameters
@@ -409,7 +435,7 @@ class Scaled(_Modified):
 
 
 @dataclass(frozen=True)
-class Shifted(_Modified):
+class Shifted(Modified):
     """A signal later in time: value(t) = of(t - by).
 
     Parameters
@@ -434,6 +460,11 @@ class Shifted(_Modified):
         return self.of.duration + self.by
 
     @property
+    def steady_from(self) -> float:
+        """When the signal is steady, later by the shift."""
+        return self.of.steady_from + self.by
+
+    @property
     def last_event(self) -> float:
         """The signal's last event, later by the shift."""
         return self.of.last_event + self.by
@@ -454,7 +485,7 @@ class Shifted(_Modified):
 
 
 @dataclass(frozen=True)
-class Derivative(_Modified):
+class Derivative(Modified):
     """The derivative of a signal, of first or higher order.
 
     At a kink the value is that of one side. A sweep starts with 2π times its first frequency:

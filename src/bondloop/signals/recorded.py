@@ -203,6 +203,11 @@ class Recorded(Signal):
         return (len(self.values) - 1) * self.sample_period
 
     @property
+    def steady_from(self) -> float:
+        """The last time."""
+        return self.duration
+
+    @property
     def smoothness(self) -> float:
         """One for the acceleration, which is linear between samples; two and three for its integrals."""
         return {"acceleration": 1, "velocity": 2, "displacement": 3}[self.motion]

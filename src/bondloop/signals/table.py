@@ -283,6 +283,11 @@ class Table(Signal):
         return float(self.times[-1])
 
     @property
+    def steady_from(self) -> float:
+        """The last time."""
+        return self.duration
+
+    @property
     def smoothness(self) -> float:
         """Of the interpolant between the ends: hold 0, linear 1, cubic 3."""
         return {"hold": 0, "linear": 1, "cubic": 3}[self.interpolation]

@@ -42,6 +42,11 @@ class Step(Signal):
     at: Parameter = Parameter(0.0, unit="s")
 
     @property
+    def steady_from(self) -> float:
+        """When it steps."""
+        return self.at
+
+    @property
     def last_event(self) -> float:
         """When it steps."""
         return self.at
@@ -107,6 +112,11 @@ class Ramp(Signal):
         return self.end
 
     @property
+    def steady_from(self) -> float:
+        """Its end."""
+        return self.duration
+
+    @property
     def smoothness(self) -> float:
         """One: its slope is a pulse."""
         return 1
@@ -149,6 +159,11 @@ class Pulse(Signal):
         return self.start + self.width
 
     @property
+    def steady_from(self) -> float:
+        """Its end."""
+        return self.duration
+
+    @property
     def smoothness(self) -> float:
         """None: its derivative holds impulses."""
         return 0
@@ -183,6 +198,11 @@ class HalfSine(Signal):
     def duration(self) -> float:
         """Its end."""
         return self.start + self.width
+
+    @property
+    def steady_from(self) -> float:
+        """Its end."""
+        return self.duration
 
     @property
     def smoothness(self) -> float:
@@ -233,6 +253,11 @@ class Rise(Signal):
     def duration(self) -> float:
         """Its end."""
         return self.end
+
+    @property
+    def steady_from(self) -> float:
+        """Its end."""
+        return self.duration
 
     @property
     def smoothness(self) -> float:
