@@ -63,7 +63,7 @@ def checked(test: Any, seconds: float) -> Any:
     """Check a test; what would make a refused one pass is not looked for."""
     from bondloop.check.checking import check
 
-    return check(test, seconds, suggest=False)
+    return check(test, seconds)
 
 
 def judged(seed: int, stepped: bool = False, few_blows: bool = False) -> Case:

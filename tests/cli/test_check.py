@@ -20,10 +20,6 @@ def test_an_unstable_loop_is_refused_with_the_reason(bondloop):
     assert result.exit_code == 1
     assert "PROBLEM BL207: the loop is unstable: a mode at 9.7 Hz grows at 8.05 1/s" in result.stdout
     assert "-52.4 Ns/m of damping" in result.stdout
-    assert (
-        "What would do: a virtual junction with the actuator's model; tried out: Run it with care"
-        in result.stdout
-    )
     last = result.stdout.rstrip().splitlines()[-1]
     assert last.startswith("Verdict: Do not run this test on a rig: the loop is unstable")
 
@@ -36,8 +32,7 @@ def test_json_has_assumptions_poles_lags_and_problems(bondloop):
     assert found["step"]["growth"] == pytest.approx(8.05, abs=0.01)
     assert found["dry_run"]["completed"] is False
     assert found["dry_run"]["seconds"] == pytest.approx(0.547)
-    assert found["change"]["words"] == "a virtual junction with the actuator's model"
-    assert found["change"]["verdict"].startswith("Run it with care")
+    assert "suggestion" not in found
     assert [a["number"] for a in found["assumptions"]] == [1, 2, 3, 4, 5]
     assert max(p[0] for p in found["poles"]) == pytest.approx(7.48, abs=0.05)
     assert found["lags"][0]["damping"] == pytest.approx(-52.4, abs=0.1)
@@ -98,8 +93,21 @@ def test_a_pseudo_dynamic_test_has_a_length_a_figure_and_a_dry_run(bondloop, tmp
     unstable = bondloop("check", "bayer-substep", "--set", "sub_steps=1")
     assert unstable.exit_code == 1
     assert "PROBLEM BL209: a motion at 42.3 Hz grows at 18.4 1/s" in unstable.stdout
-    remedy = "What would do: a time step of 0.5 ms, or with care 4 sub-steps; tried out: Run it."
-    assert remedy in unstable.stdout
+    assert "Take " not in unstable.stdout
+    advised = bondloop("check", "bayer-substep", "--set", "sub_steps=1", "--suggest")
+    assert advised.exit_code == 1
+    assert "Take a time step of 0.5 ms: Run it. With care this would do too: 4 sub-steps." in advised.stdout
+
+
+def test_a_suggestion_is_searched_for_only_when_it_is_wanted(bondloop):
+    arguments = ("check", "gawthrop-two-actuators", "--set", "controller=direct", "--suggest")
+    shown, data = bondloop(*arguments), bondloop(*arguments, "--json")
+    assert (shown.exit_code, data.exit_code) == (1, 1)
+    found = json.loads(data.stdout)["suggestion"]
+    assert found["proposed"]["level"] in ("run", "care")
+    assert any(a["level"] is None and a["stable"] is False for a in found["attempts"])
+    assert f"Take {found['proposed']['words']}: {found['proposed']['verdict']}" in shown.stdout
+    assert found["untried"] == 0
 
 
 def test_a_simulation_is_listed_as_one_and_has_nothing_to_check(bondloop):

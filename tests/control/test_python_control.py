@@ -70,7 +70,8 @@ def test_the_check_never_passes_it_and_says_why():
     assert not check.passed
     assert check.step is None
     assert check.margins is None
-    assert check.change is None
+    assert check.suggest().proposed is None
+    assert "ControlLaw" in check.suggest().reason
     assert check.dry_run.completed
     assert "Python function" in str(check)
     assert "not known" in check.problems[0]

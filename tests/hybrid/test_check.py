@@ -29,7 +29,7 @@ from bondloop.bondgraph import (
 )
 from bondloop.check.checking import check
 from bondloop.check.prediction_notes import prediction_notes
-from bondloop.check.remedy import PARTS
+from bondloop.check.suggestion import SuggestionPolicy
 from bondloop.control import (
     AdaptiveTimeSeries,
     Direct,
@@ -154,7 +154,7 @@ def test_a_prediction_that_makes_much_of_little_is_noted(delay, order, loud):
 
 
 def test_a_right_inverse_passes_and_is_not_taken_for_a_direct_command():
-    direct, inverse = (check(pair(c), SHORT, suggest=False) for c in (Direct(), InverseModel(PROCESS)))
+    direct, inverse = (check(pair(c), SHORT) for c in (Direct(), InverseModel(PROCESS)))
     assert (direct.passed, inverse.passed) == (False, True)
     assert inverse.step.spectral_radius < 0.999
     assert direct.step.spectral_radius > 1.005
@@ -175,7 +175,7 @@ def test_a_right_inverse_passes_and_is_not_taken_for_a_direct_command():
 )
 def test_the_growth_that_is_predicted_is_the_growth_that_is_measured(controller, seconds):
     test = pair(controller)
-    step = check(test, 0.2, suggest=False).step
+    step = check(test, 0.2).step
     assert measured_growth(test, seconds, step.frequency) == pytest.approx(step.growth, rel=0.03, abs=0.03)
 
 
@@ -184,11 +184,11 @@ def test_the_growth_that_is_predicted_is_the_growth_that_is_measured(controller,
 
 def test_a_converter_hides_no_instability():
     cell = {"force": rigs.LoadCell("500 N")}
-    bare, celled = (check(pair(Direct(), sensors=s), SHORT, suggest=False) for s in ({}, cell))
+    bare, celled = (check(pair(Direct(), sensors=s), SHORT) for s in ({}, cell))
     assert not celled.passed
     assert celled.step.growth == pytest.approx(bare.step.growth, rel=0.01)
     coarse = {"force": rigs.Sensor((rigs.Quantisation(8, "500 N"),), "N")}
-    assert not check(pair(Direct(), sensors=coarse), SHORT, suggest=False).passed
+    assert not check(pair(Direct(), sensors=coarse), SHORT).passed
 
 
 def test_a_converter_makes_no_instability():
@@ -205,7 +205,7 @@ def test_a_converter_makes_no_instability():
 def test_dry_friction_is_no_damper():
     """At rest the slope of 0.2 N over 1 mm/s is a damper of 200 Ns/m; in motion it is next to nothing."""
     test = pair(Direct(), Mass(2.0, 12.0, 4e3, rigs.coulomb("0.2 N")))
-    assert not check(test, SHORT, suggest=False).passed
+    assert not check(test, SHORT).passed
     assert not test.run(SHORT).completed
     assert one_step(pair(Direct()).tick).growth > 0, "without the friction it is unstable too"
 
@@ -214,7 +214,7 @@ def test_dry_friction_is_no_damper():
 def test_strong_friction_is_no_stiffness(substeps):
     """Linearised at rest 300 N over 1 mm/s would be a lag on a stiffness of some -1e8 N/m."""
     test = pair(Direct(), Mass(2.0, 12.0, 4e3, rigs.coulomb("300 N")), substeps=substeps)
-    found = check(test, SHORT, suggest=False)
+    found = check(test, SHORT)
     assert found.passed == test.run(SHORT).completed
     assert all(1e3 < lag.stiffness < 1e5 for lag in found.lags)
     assert "e+08" not in str(found)
@@ -223,7 +223,7 @@ def test_strong_friction_is_no_stiffness(substeps):
 
 def test_friction_too_stiff_for_the_time_step_is_called_that():
     """1.5e5 1/s and steps of 0.25 ms: it is the rig's integration that grows, not a lag that makes it."""
-    found = check(pair(Direct(), Mass(2.0, 12.0, 4e3, rigs.coulomb("300 N"))), SHORT, suggest=False)
+    found = check(pair(Direct(), Mass(2.0, 12.0, 4e3, rigs.coulomb("300 N"))), SHORT)
     assert found.step.spectral_radius > 1e3
     assert "grows at 4.49e+04 1/s, because interface 1: a lag of 10 ms" not in " ".join(found.problems)
 
@@ -467,7 +467,7 @@ def test_size_hides_no_instability(masses):
 
     Beyond 1,500 states the search for eigenvalues may or may not come by it; the knock in the dry run does.
     """
-    found = check(chain(masses), suggest=False)
+    found = check(chain(masses))
     assert not found.passed
     if masses == 50:
         assert found.step.growth == pytest.approx(0.839, abs=0.002)
@@ -477,7 +477,7 @@ def test_size_hides_no_instability(masses):
 @pytest.mark.slow
 @pytest.mark.parametrize("masses", [800, pytest.param(2100, marks=pytest.mark.nightly)])
 def test_a_large_stable_test_is_not_passed_without_a_word(masses):
-    found = check(chain(masses, damping=60.0), 6, suggest=False)
+    found = check(chain(masses, damping=60.0), 6)
     assert found.passed
     assert not found.step.spectrum.complete
     assert found.level == "care" or found.step.spectrum.outside == 0
@@ -509,7 +509,7 @@ def test_ten_thousand_states_with_ten_seconds_of_delay_need_less_than_a_gigabyte
 def test_long_delay_lines_are_judged_as_if_they_were_written_out(seconds, damping):
     """400 and 10,000 places at 4 kHz; the second is held against the same loop at 400 Hz, of 1,000 places."""
     test = pair(Direct(), damping=damping, latency=seconds, rate=4000, substeps=1)
-    step = check(test, 0.05, suggest=False).step
+    step = check(test, 0.05).step
     assert step.step.places >= seconds * 4000
     short = step if seconds < 1 else one_step(test.replaced(rate=400).tick)
     written_out = np.linalg.eigvals(short.matrix)
@@ -540,10 +540,11 @@ def test_a_limit_in_the_way_is_met_by_less_excitation():
     found = test.check(3)
     assert not found.passed
     assert not test.run(3).completed
-    assert "of the excitation" in found.change.words
-    assert 0 < found.change.test.scale < 1
-    assert found.change.test.check(3).passed
-    assert found.change.test.run(3).completed
+    proposed = found.suggest().proposed
+    assert "of the excitation" in proposed.words
+    assert 0 < proposed.test.scale < 1
+    assert proposed.test.check(3).passed
+    assert proposed.test.run(3).completed
 
 
 class Hardening(devices.OdeSpecimen):
@@ -570,25 +571,27 @@ def test_what_less_excitation_does_with_care_is_told_beside_what_does_without():
         rate="1 kHz",
         limits=Limits(displacement="50 mm", force="3 kN"),
     )
-    words = test.check(4).change.words
-    part, with_care = (float(x) for x in re.findall(r"excitation\.scale=([\d.]+)", words))
+    answer = test.check(4).suggest()
+    part, with_care = (float(x) for x in re.findall(r"excitation\.scale=([\d.]+)", answer.reason))
     assert part < with_care
-    assert ", or with care " in words
-    told = {k: check(test.with_values({"excitation.scale": k}), 4.0, suggest=False).level for k in PARTS}
+    assert "With care this would do too: " in answer.reason
+    scales = SuggestionPolicy().scales
+    told = {k: check(test.with_values({"excitation.scale": k}), 4.0).level for k in scales}
     assert told[part] == "run"
     assert told[with_care] == "care"
-    assert all(told[k] == "stop" for k in PARTS if k > with_care)
-    assert all(told[k] != "run" for k in PARTS if k > part)
+    assert all(told[k] == "stop" for k in scales if k > with_care)
+    assert all(told[k] != "run" for k in scales if k > part)
 
 
 @pytest.mark.parametrize("latency", [0.0, 2e-3])
 def test_for_an_unstable_loop_a_change_is_suggested_that_does(latency):
     found = pair(Direct(), latency=latency).check(5)
     assert not found.passed
-    assert found.change is not None
-    assert found.change.words in str(found)
-    assert found.change.test.check(5).passed
-    assert found.change.test.run(5).completed
+    answer = found.suggest()
+    assert answer.proposed.kind == "compensator"
+    assert answer.proposed.test.check(5).verdict == answer.proposed.verdict
+    assert answer.proposed.test.run(5).completed
+    assert not any("latency" in attempt.words for attempt in answer.attempts)
 
 
 # ---------------------------------------------------------------------- levels, texts, figures
@@ -636,7 +639,7 @@ def test_every_check_can_be_read_kept_and_drawn(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["care", "stop"])
 def test_words_lie_over_the_axes_and_not_over_their_lines(kind):
     """Inside the open loop they hid the line of the frequency at which the loop breaks."""
-    figure = check(EVERY[kind](), SHORT, suggest=False).plot()
+    figure = check(EVERY[kind](), SHORT).plot()
     figure.canvas.draw()
     assert any(text.get_text().strip() for axes in figure.axes[:2] for text in axes.texts)
     for axes in figure.axes[:2]:

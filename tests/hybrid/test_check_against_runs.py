@@ -30,7 +30,7 @@ MOST_REFUSED = 0.02
 
 def passes(drawn: Drawn) -> bool:
     """Ask the check; what would make a refused test pass is not looked for."""
-    return check(drawn.test, drawn.seconds, suggest=False).passed
+    return check(drawn.test, drawn.seconds).passed
 
 
 def told(drawn: Drawn, found, seed="") -> str:

@@ -23,7 +23,7 @@ from bondloop.rehearsal.rehearsal import Rehearsal, steps_of
 def test_what_is_learnt_must_hold_where_the_excitation_comes_in_another_phase():
     # Repeated in step with itself the motion settles; in any other phase the delay that is learnt runs away.
     drawn = case(1008649)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not answer.passed
     assert "repetition" in answer.verdict
 
@@ -41,7 +41,7 @@ def test_repetitions_have_other_noise():
 def test_where_a_motion_goes_on_the_check_tells_how_much_is_left():
     # A converter of 256 steps for 160 N, and a motion of 2 N: where it rests beside a step it does not rest.
     drawn = case(1005955)
-    answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
+    answer, found = check(drawn.test, drawn.seconds), outcome(drawn)
     assert (
         answer.level == "care"
     )  # a third of the run's own, of a loop that is stable wherever it was looked at
@@ -57,7 +57,7 @@ def test_a_play_in_which_nothing_moves_does_not_hide_what_is_beyond_it():
     chosen = recipe(Choices(lambda most: int(rng.integers(most + 1))))
     fixed = {"controller": "sliding mode", "drive": "backlash", "actuator": "position"}
     drawn = from_recipe({**chosen, **fixed})
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert answer.step.stable
     assert outcome(drawn).ran == "fragile"
     assert not answer.passed
@@ -67,7 +67,7 @@ def test_a_play_in_which_nothing_moves_does_not_hide_what_is_beyond_it():
 def test_a_run_shorter_than_a_few_periods_is_measured_by_its_own_motion():
     # 2 s of run, windows of 2.3 s: without a motion of its own a step of the load cell was as large as it.
     drawn = case(2000371)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert answer.passed, answer.verdict
     assert answer.dry_run.free.last < 0.05
     assert outcome(drawn).ran == "well"
@@ -77,7 +77,7 @@ def test_a_run_shorter_than_a_few_periods_is_measured_by_its_own_motion():
 def test_a_motion_that_is_on_its_way_to_rest_is_followed_until_it_is_there():
     # After 72 s two thirds of the run's motion are left, but it falls all the way.
     drawn = case(2000211)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert answer.passed, answer.verdict
     assert answer.dry_run.free.seconds > 150
     assert outcome(drawn).ran == "well"
@@ -87,7 +87,7 @@ def test_a_motion_that_is_on_its_way_to_rest_is_followed_until_it_is_there():
 def test_noise_that_swings_up_what_is_lightly_damped_is_no_growth():
     # Time constant 140 s, run of 3.2 s: at its end the noise has only begun.
     drawn = case(2000131)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert answer.passed, answer.verdict
     assert outcome(drawn).ran == "well"
 
@@ -106,7 +106,7 @@ def test_noise_may_grow_with_the_root_of_the_time_where_the_loop_is_stable(power
 def test_a_blow_on_the_interface_alone_starts_what_others_do_not():
     # Stable in the gap, just unstable on the spring beyond it: a cycle of three times the run's motion.
     drawn = case(2000036)
-    answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
+    answer, found = check(drawn.test, drawn.seconds), outcome(drawn)
     assert not answer.passed
     assert found.ran == "fragile"
     assert "goes on by itself" in found.evidence
@@ -116,7 +116,7 @@ def test_what_breaks_out_in_one_of_many_runs_asks_for_care():
     # Of nine repetitions in step, nine out of it and five times eighteen with other pauses and beginnings,
     # one breaks out.
     drawn = case(2000090)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert outcome(drawn).ran == "fragile"
     assert answer.level == "care"
     assert "unstable in a part of its motion" in answer.verdict
@@ -126,7 +126,7 @@ def test_what_grows_while_it_slides_is_not_held_by_chattering_where_it_sticks():
     # It grows at 7 1/s where it slides, in four fifths of all instants, and so it does after the run: to
     # eight times the run's motion, before it happens to stick, where friction chatters over its own width.
     drawn = case(5000756)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert outcome(drawn).ran == "grew"
     assert not answer.passed
     assert not any(regime.step.stable for regime in answer.regimes)
@@ -136,7 +136,7 @@ def test_what_grows_while_it_slides_is_not_held_by_chattering_where_it_sticks():
 def test_what_chatters_where_it_sticks_and_stays_small_passes(seed):
     # Unstable at every instant, too: but what is left after a knock never is as large as the run's motion.
     drawn = case(seed)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not any(step.stable for step in answer.steps)
     assert answer.dry_run.free.first < 1
     assert answer.passed, answer.verdict
@@ -147,7 +147,7 @@ def test_what_grows_long_after_a_knock_and_comes_back_has_grown():
     # Followed for 119 s. In the first eighth of that it grew from 1.7 to 8 times the run's motion, so that
     # 17.6 times looked like twice what it was in the beginning.
     drawn = case(7000125)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     free = answer.dry_run.free
     assert free.levels[0] < 2 < 6 * 2 < free.levels.max()
     assert free.fades
@@ -174,7 +174,7 @@ def test_repetitions_that_were_larger_before_have_not_grown():
 def test_a_repetition_that_runs_away_is_larger_than_any(seed):
     # Its level was no number, and so not larger than the one before: it passed, with care.
     drawn = case(seed)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert answer.dry_run.repetitions[-1] == np.inf
     assert outcome(drawn).ran == "grew"
     assert not answer.passed
@@ -194,7 +194,7 @@ def test_another_excitation_than_the_tests_own_makes_no_growth():
     # The run comes to rest within its play. A pulse that begins between two samples, followed as a table of
     # them, does not: fragile, not grown.
     drawn = case(9000604)
-    assert check(drawn.test, drawn.seconds, suggest=False).passed
+    assert check(drawn.test, drawn.seconds).passed
     assert outcome(drawn).ran == "fragile"
 
 
@@ -223,7 +223,7 @@ def test_another_excitation_than_the_tests_own_makes_no_growth():
 )
 def test_what_passed_and_grew_is_refused(seed, words):
     drawn = case(seed)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert outcome(drawn).ran == "grew"
     assert not answer.passed
     assert words in answer.verdict
@@ -233,7 +233,7 @@ def test_what_passed_and_grew_is_refused(seed, words):
 def test_a_rig_that_moves_in_the_first_moments_only_is_measured_by_those(seed):
     # A drive in saturation goes along straight lines for the rest of its run: beside those all is large.
     drawn = case(seed)
-    assert check(drawn.test, drawn.seconds, suggest=False).passed
+    assert check(drawn.test, drawn.seconds).passed
     assert outcome(drawn).ran == "well"
 
 
@@ -248,7 +248,7 @@ def test_every_repetition_has_the_whole_excitation():
 def test_switches_that_close_again_are_no_growth():
     # A mass that nothing returns drifts: a rig that starts again from zero would strike it, ever harder.
     drawn = case(9200205)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert outcome(drawn).ran == "well"
     assert answer.passed
     levels = answer.dry_run.repetitions
@@ -290,7 +290,7 @@ def test_what_a_blow_leaves_in_motion_is_refused():
     # A converter with steps larger than the force: after the check's knock 42 % of the run's motion go on,
     # and after a blow as much as the run itself.
     drawn = case(9030326)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert outcome(drawn).ran == "fragile"
     assert not answer.passed
     assert "goes on by itself" in answer.verdict

@@ -55,7 +55,7 @@ BEARINGS = {
 @pytest.mark.parametrize("name", BEARINGS)
 def test_a_smooth_bearing_is_looked_at_elastic_and_yielding(name):
     # 5 mm at the wall move the bearing some 10 mm, five times as far as it is elastic.
-    answer = check(bearing_test(BEARINGS[name], 5e-3), 2.0, suggest=False)
+    answer = check(bearing_test(BEARINGS[name], 5e-3), 2.0)
     assert {r.words for r in answer.regimes} == {f"{PART} elastic", f"{PART} yielding"}
     assert not answer.unvisited
     assert f" %: {PART} yielding: stable" in str(answer)
@@ -67,7 +67,7 @@ def negative(amplitude):
 
 
 def test_an_elastic_bearing_holds_what_a_yielding_one_does_not():
-    held, lost = (check(negative(amplitude), 3.0, suggest=False) for amplitude in (3e-4, 8e-3))
+    held, lost = (check(negative(amplitude), 3.0) for amplitude in (3e-4, 8e-3))
     # What has not yielded in the dry run is looked at all the same.
     (elastic,), (other,) = held.regimes, held.unvisited
     assert (elastic.words, elastic.share) == (f"{PART} elastic", 1.0)
@@ -92,7 +92,7 @@ def late(amplitude):
 
 
 def test_a_yielding_bearing_holds_what_an_elastic_one_does_not():
-    answer = check(late(2e-2), 3.0, suggest=False)
+    answer = check(late(2e-2), 3.0)
     stable = {r.words: r.step.stable for r in answer.regimes}
     assert stable == {f"{PART} elastic": False, f"{PART} yielding": True}
 

@@ -53,8 +53,8 @@ def small(specimen, controller=None, *, damping=60.0, **options):
 
 def test_margins_are_those_of_the_most_delicate_regime():
     test = small({"stop": rigs.dead_zone_spring(5e3, "0.05 mm"), "r": R(damping=5.0)})
-    found = check(test, 3.0, suggest=False)
-    open_, closed = (check(small(s), 3.0, suggest=False).margins for s in (
+    found = check(test, 3.0)
+    open_, closed = (check(small(s), 3.0).margins for s in (
         {"r": R(damping=5.0)}, {"k": C(stiffness=5e3), "r": R(damping=5.0)},
     ))  # fmt: skip
     assert open_.model_error.value > 2 * closed.model_error.value  # the open contact is far from any border
@@ -69,9 +69,9 @@ def test_margins_are_those_of_the_most_delicate_regime():
 def test_margins_read_off_the_response_are_those_of_the_eigenvalues(monkeypatch, stiffness, mass):
     specimen = {"k": C(stiffness=stiffness), "r": R(damping=8.0)}
     test = small({**specimen, "m": I(mass=mass)} if mass else specimen, damping=80.0)
-    exact = check(test, 2.0, suggest=False).margins
+    exact = check(test, 2.0).margins
     monkeypatch.setattr(margins, "MANY", 0)
-    read = check(test, 2.0, suggest=False).margins
+    read = check(test, 2.0).margins
     assert "read off" in read.left_out
     for name in ("delay", "gain", "least_gain"):
         a, b = getattr(exact, name), getattr(read, name)
@@ -105,7 +105,7 @@ def test_a_loop_whose_margins_are_unknown_is_run_with_care():
 def test_nothing_of_the_excitation_is_left_out(signal, seconds):
     test = small({"k": C(stiffness=500.0)}, excitation={"v_wall": signal})
     assert test.length == pytest.approx(seconds)
-    late = [w for w in check(test, 5.0, suggest=False).warnings if "not complete" in w]
+    late = [w for w in check(test, 5.0).warnings if "not complete" in w]
     assert bool(late) == (signal.last_event > 5.0)
 
 
@@ -114,26 +114,22 @@ def test_nothing_of_the_excitation_is_left_out(signal, seconds):
 
 def test_a_linear_structure_that_is_unstable_is_refused_behind_a_converter_too():
     sensors = {"force": rigs.Sensor((rigs.Quantisation(16, 500.0),), "N")}
-    found = check(
-        small({"k": C(stiffness=500.0)}, damping=-1.0, sensors=sensors, excitation={}), 1.0, suggest=False
-    )
+    found = check(small({"k": C(stiffness=500.0)}, damping=-1.0, sensors=sensors, excitation={}), 1.0)
     assert not found.passed
 
 
 def test_a_safe_position_beyond_the_limits_is_not_safe():
     wide = Limits(displacement="50 mm")
     far = small({"k": C(stiffness=500.0)}, interlock=Interlock(limits=wide, safe_position="30 mm"))
-    assert any("safe_position" in p for p in check(far, 1.0, suggest=False).problems)
+    assert any("safe_position" in p for p in check(far, 1.0).problems)
     near = far.replaced(interlock=Interlock(limits=wide, safe_position="3 mm"))
-    assert not any("safe_position" in p for p in check(near, 1.0, suggest=False).problems)
+    assert not any("safe_position" in p for p in check(near, 1.0).problems)
 
 
 @pytest.mark.parametrize("fault", [rigs.GainError(-1.0), rigs.LowPass(1e-3), rigs.Backlash(1e4)])
 def test_a_load_cell_that_does_not_show_the_force_is_named(fault):
     found, sound = (
-        check(
-            small({"k": C(stiffness=500.0)}, sensors={"force": rigs.Sensor((part,), "N")}), 2.0, suggest=False
-        )
+        check(small({"k": C(stiffness=500.0)}, sensors={"force": rigs.Sensor((part,), "N")}), 2.0)
         for part in (fault, rigs.GainError(0.02))
     )
     assert any("measured.force" in w for w in found.problems)
@@ -146,7 +142,7 @@ def test_the_tests_own_reference_is_used(controller):
 
     test = gawthrop_three_mass.test(spring="hardening")
     test = test if controller is None else test.replaced(controller=controller)
-    found = check(test, 1.0, suggest=False)
+    found = check(test, 1.0)
     worst = max(found.dry_run.off_reference.values())
     run = test.run(1.0)
     errors = reference_errors(run.record)
@@ -159,7 +155,8 @@ def test_an_unstable_contact_is_not_mended_by_keeping_it_open():
     stop = {"stop": rigs.dead_zone_spring(4e4, "0.3 mm"), "r": R(damping=1.0)}
     found = check(small(stop, damping=12.0, limits=Limits(displacement="5 mm")), 3.0)
     assert not found.passed
-    assert found.change is None or "of the excitation" not in found.change.words
+    proposed = found.suggest().proposed
+    assert proposed is None or proposed.kind != "excitation"
 
 
 # ---------------------------------------------------------------------- long delays, many substeps
@@ -188,7 +185,7 @@ def test_lines_that_are_read_in_many_places_are_counted_as_if_they_were_written_
 @pytest.mark.parametrize("latency", [0.0004, 1.2004, 1.5, 20.0])
 def test_any_latency_is_analysed(latency):
     test = small({"k": C(stiffness=200.0)}, latency=latency, damping=200.0)
-    found = check(test, 2.0, suggest=False)
+    found = check(test, 2.0)
     assert found.step is not None
     assert found.step.spectrum.outside is not None
     assert not any("cannot be evaluated" in text for text in (*found.problems, *found.notes))
@@ -225,18 +222,18 @@ def storey(spring, actuator, latency=0.0, amplitude=1e-3):
 def test_delay_to_spare_is_less_by_what_is_spent():
     """A servo-valve with friction: what is analysed sticks in some regimes, and there no delay matters."""
     spare = [
-        check(storey(C(stiffness=31326.0), ServoHydraulic(), latency), 5.0, suggest=False).margins.delay.value
+        check(storey(C(stiffness=31326.0), ServoHydraulic(), latency), 5.0).margins.delay.value
         for latency in (0.0, 0.03, 0.06)
     ]
     assert np.add(spare, [0.0, 0.03, 0.06]) == pytest.approx(spare[0], rel=0.02)
-    assert check(storey(C(stiffness=31326.0), ServoHydraulic(), 0.08), 10.0, suggest=False).level == "stop"
+    assert check(storey(C(stiffness=31326.0), ServoHydraulic(), 0.08), 10.0).level == "stop"
 
 
 def test_delay_to_spare_is_that_of_the_regime_that_has_least():
     """By a linear model of the same actuator, around 0 and at the ends of the motion, it is 69 ms."""
     found = [
         check(storey(C(lambda d: 31326.0 * d + 4e6 * d**3), ServoHydraulic(linear=plain), amplitude=a), 5.0,
-              suggest=False).margins.delay
+              ).margins.delay
         for plain, a in ((True, 1e-3), (False, 1e-3), (False, 3e-3))
     ]  # fmt: skip
     assert [d.value for d in found] == pytest.approx([found[0].value] * 3, rel=0.03)
@@ -250,7 +247,7 @@ def test_delay_to_spare_is_that_of_the_regime_that_has_least():
 def test_gains_that_have_learnt_nothing_do_not_pass(excitation):
     """Weights of 100 bring the gains to a hundredth in 4 s; what they do once they are 1 is open."""
     test = small({"k": C(stiffness=500.0)}, MCS(100.0, 10.0, 0.05), excitation=excitation)
-    found = check(test, 4.0, suggest=False)
+    found = check(test, 4.0)
     assert not found.passed
     assert "has not learnt" in found.verdict or "has not learnt" in str(found)
 
@@ -264,7 +261,7 @@ def test_what_cannot_be_linearised_is_judged_by_its_motion(monkeypatch, stiffnes
 
     monkeypatch.setattr(RunningLoop, "at", nowhere)
     test = small({"k": C(stiffness=stiffness)}, damping=12.0, limits=None)
-    found = check(test, 1.0, suggest=False)
+    found = check(test, 1.0)
     assert (found.level, found.step) == (level, None)
     assert ("could not be linearised" if level == "care" else "motion grows") in str(found)
 
@@ -277,22 +274,22 @@ def test_the_default_length_waits_for_switches_faults_and_slow_cycles():
     late = Switches(force=RampedSwitch(Step(1.0, at=60.0), ramp="500 ms"))
     coupled_late = small({"k": C(stiffness=4e3)}, damping=12.0, switches=late)
     assert coupled_late.length == pytest.approx(70.5)
-    assert not check(coupled_late, suggest=False).passed
+    assert not check(coupled_late).passed
     faulty = rigs.Sensor((Jump(at="20 s", size="190 N"),))
     jumping = small({"k": C(stiffness=300.0)}, damping=60.0, sensors={"force": faulty})
     assert jumping.length == pytest.approx(30.0)
-    assert not check(jumping, suggest=False).passed
+    assert not check(jumping).passed
     slow = small({"k": C(stiffness=300.0)}, excitation={"v_wall": Sine(0.04, 0.002).derivative()})
     assert slow.length == pytest.approx(1000.0)
-    assert not check(slow, 400.0, suggest=False).passed
-    assert "the excitation is not complete before 500 s" in check(slow, 10.0, suggest=False).verdict
+    assert not check(slow, 400.0).passed
+    assert "the excitation is not complete before 500 s" in check(slow, 10.0).verdict
 
 
 def test_a_rig_that_moves_ever_farther_asks_for_care():
     drifting = small({"k": C(stiffness=300.0)}, excitation={"v_wall": Constant(1e-3)})
-    found = check(drifting, suggest=False)
+    found = check(drifting)
     assert "it moves ever farther" in found.verdict
-    assert not check(drifting, 40.0, suggest=False).passed  # the limit of 20 mm
+    assert not check(drifting, 40.0).passed  # the limit of 20 mm
 
 
 def test_an_estimate_may_be_as_large_as_what_it_estimates():
@@ -313,7 +310,7 @@ def test_an_estimate_may_be_as_large_as_what_it_estimates():
         excitation={"F": Sine(1e6, 2.0)},
         rate=1000,
     )
-    assert check(test, 2.0, suggest=False).passed
+    assert check(test, 2.0).passed
     assert test.run(2.0).record.attributes["message"].startswith("finished")
 
 
@@ -321,7 +318,7 @@ def test_an_estimate_may_be_as_large_as_what_it_estimates():
 def test_what_adapts_must_be_moved_and_must_hold(seed):
     """Unstable where they start; in the first two nothing moves them, the third is louder at the end."""
     drawn = case(seed)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not answer.passed
     assert "unstable" in answer.problems[0]
 
@@ -329,7 +326,7 @@ def test_what_adapts_must_be_moved_and_must_hold(seed):
 def test_gains_that_break_out_when_the_excitation_is_repeated():
     """In the third repetition the rig leaves its bounds; the next ones, no larger, do not excuse it."""
     drawn = case(804430)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not answer.passed
     assert "does not hold what it has learnt" in answer.problems[0]
 
@@ -337,7 +334,7 @@ def test_gains_that_break_out_when_the_excitation_is_repeated():
 def test_what_is_unstable_at_rest_and_lets_a_disturbance_grow():
     """Noise alone moves it, a rate limit bounds it at 5 %; after another knock it grows to twice the run."""
     drawn = case(1000949)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not answer.passed
     assert "after the excitation has ended the motion grows" in answer.problems[0]
 
@@ -345,7 +342,7 @@ def test_what_is_unstable_at_rest_and_lets_a_disturbance_grow():
 def test_what_comes_to_rest_here_but_not_a_little_elsewhere():
     """A bistable specimen: a fifth of the motion goes on, and for half an hour grows after a slight shift."""
     drawn = case(1007016)
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     assert not answer.passed
     assert "after the excitation has ended the motion grows" in answer.problems[0]
 
@@ -354,6 +351,6 @@ def test_gains_that_learn_wait_for_the_switch():
     """While it ramps in the rig moves, and by less than it should: it is not the gains that do nothing."""
     slow = Switches(displacement=RampedSwitch(Step(1.0, at=0.1), ramp=4.0))
     law = MCS(10.0, 0.1, error_filter="reference", initial_gains=[0.0, 0.0, 1.0])
-    answer = check(small({"r": R(damping=5.0)}, law, switches=slow), 2.0, suggest=False)
+    answer = check(small({"r": R(damping=5.0)}, law, switches=slow), 2.0)
     assert not answer.passed
     assert "the displacement switch has not closed by the end of the dry run" in answer.problems[0]

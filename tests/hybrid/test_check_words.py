@@ -40,8 +40,8 @@ def small(spring, *, actuator=LAGGING, amplitude=1e-3, frequency=4.0, drive=()):
 
 def test_a_loop_on_its_border_is_not_run():
     # Stiffness that the check says makes the loop unstable: a thousandth below it nothing is left.
-    border = 4e3 * check(small(4e3), 2.0, suggest=False).margins.stiffer.value
-    on_it, near = (check(small(share * border), 2.0, suggest=False) for share in (0.999, 0.97))
+    border = 4e3 * check(small(4e3), 2.0).margins.stiffer.value
+    on_it, near = (check(small(share * border), 2.0) for share in (0.999, 0.97))
     assert on_it.step.stable
     assert near.step.stable
     assert (on_it.level, near.level) == ("stop", "care")
@@ -49,18 +49,18 @@ def test_a_loop_on_its_border_is_not_run():
 
 
 def test_a_test_that_tells_nothing_is_not_worth_running():
-    answer = check(small(1e3, frequency=25.0), 2.0, suggest=False)
+    answer = check(small(1e3, frequency=25.0), 2.0)
     assert not answer.passed
     assert max(answer.dry_run.error) > 0.5
     assert answer.level == "vain"
     assert answer.verdict.startswith(f"{VERDICTS['vain']}: tracking error of")
-    assert check(small(1e3, frequency=2.0), 2.0, suggest=False).passed
+    assert check(small(1e3, frequency=2.0), 2.0).passed
 
 
 @pytest.mark.parametrize(("amplitude", "named"), [(1e-3, False), (0.5, True)])
 def test_an_actuator_that_is_too_small_is_named(amplitude, named):
     actuator = ServoHydraulic()
-    answer = check(small(1e3, actuator=actuator, amplitude=amplitude), 2.0, suggest=False)
+    answer = check(small(1e3, actuator=actuator, amplitude=amplitude), 2.0)
     asked = max(answer.dry_run.peaks[n] for n in ("desired.velocity", "desired.displacement"))
     assert (asked > min(actuator.capacity.values())) == named
     assert any("too small" in finding.short for finding in answer.findings) == named
@@ -78,7 +78,7 @@ def test_an_actuator_that_is_too_small_is_named(amplitude, named):
 )
 def test_what_an_actuator_cannot_do_is_told_in_words(stiffness, amplitude, frequency, said):
     test = small(stiffness, actuator=ServoHydraulic(), amplitude=amplitude, frequency=frequency)
-    answer = check(test, 3.0, suggest=False)
+    answer = check(test, 3.0)
     (text,) = (f.text for f in answer.findings if f.text.startswith(said))
     assert "or less excitation" in text
 
@@ -97,7 +97,7 @@ QUICK = MassSpringDamper(m=2, c=1500, k=3e6, drive="position")
     ],
 )
 def test_regimes_are_told_in_words(spring, drive, part, words):
-    answer = check(small(spring(), actuator=QUICK, amplitude=5e-3, drive=drive), 2.0, suggest=False)
+    answer = check(small(spring(), actuator=QUICK, amplitude=5e-3, drive=drive), 2.0)
     assert {regime.words for regime in answer.regimes} == {f"{part} {word}" for word in words}
     assert {regime.elements for regime in answer.regimes} == {frozenset({part})}
     for word in words:  # one side and the other are told together

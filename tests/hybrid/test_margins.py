@@ -124,7 +124,7 @@ def claims(count):
             break
         if not one_step(coupled(test).tick).stable:
             continue
-        said = check(test, 200 * test.period, suggest=False)
+        said = check(test, 200 * test.period)
         if not said.passed or said.margins is None or said.margins.delay is None:
             continue
         tests += 1
@@ -219,7 +219,7 @@ def test_a_specimen_that_holds_the_numerical_half_has_a_least_gain(negative):
         excitation={"v_wall": Sine("0.1 mm", 2.0).derivative()},
         rate=1000,
     )
-    found = check(test, 0.5, suggest=False)
+    found = check(test, 0.5)
     assert found.passed, found.verdict
     bent = 4e3 / 15e3
     by_hand = negative * (1 + bent) / (4e3 + bent * negative)
@@ -240,7 +240,7 @@ def test_a_border_of_the_specimen_does_not_depend_on_how_the_rig_is_integrated(s
         excitation={"v_wall": Sine("1 mm", 4.0).derivative()},
         rate=1000,
     )
-    found = check(test, 0.5, suggest=False).margins
+    found = check(test, 0.5).margins
     assert found.stiffer.found
     assert not wrong(Claim(0, "stiffer", found.stiffer.value, lambda k: scaled(test, "stiffness", k)))
     if found.lighter.found:

@@ -105,8 +105,9 @@ def test_a_table_that_is_too_small_does_not_pass(limit, channel):
     assert answer.problems[0] == f"the dry run stopped: {run.record.attributes['message']}"
     assert channel in answer.problems[0]
     assert answer.dry_run.usage[channel] > 1
-    assert answer.change.words.startswith("excitation.scale=")
-    assert answer.change.test.run(2).completed
+    proposed = answer.suggest().proposed
+    assert proposed.kind == "excitation"
+    assert proposed.test.run(2).completed
 
 
 def test_what_is_used_of_every_limit_is_what_the_run_uses():
@@ -183,8 +184,9 @@ def test_an_unstable_scheme_is_refused_and_a_finer_one_is_found():
     assert not answer.passed
     assert answer.step.spectral_radius > 1
     assert f"{answer.step.frequency:.3g} Hz" in answer.problems[0]
-    assert answer.change is not None
-    assert answer.change.test.run(20).completed
+    proposed = answer.suggest().proposed
+    assert proposed.kind == "rate"
+    assert proposed.test.run(20).completed
 
 
 def test_a_hard_spring_makes_a_stable_scheme_unstable():
@@ -271,7 +273,7 @@ def test_words_json_and_figure(tmp_path):
 @pytest.mark.parametrize(("frequency", "fast"), [(249.0, False), (251.0, True)])
 def test_an_excitation_too_fast_for_the_steps_is_told(frequency, fast):
     """Half of 1/2 ms; the drawn test 4257 had 1.4 steps in a period, and was said to be fit to run."""
-    found = check(stepped(excitation={"lower": Sine(1.0, frequency=frequency)}), 0.1, suggest=False)
+    found = check(stepped(excitation={"lower": Sine(1.0, frequency=frequency)}), 0.1)
     short = "the excitation is too fast for its samples"
     assert [f.rule for f in found.findings if f.short == short] == ["BL607"] * fast
     assert (short in found.verdict) == fast
@@ -299,7 +301,7 @@ def test_the_check_agrees_with_the_runs(first):
         drawn = stepped_case(seed)
         if drawn.test is None:
             continue
-        answer = check(drawn.test, drawn.seconds, suggest=False)
+        answer = check(drawn.test, drawn.seconds)
         found = outcome(drawn, blows=not answer.passed)
         if answer.passed and found.ran in ("left limits", "grew"):
             complaints.append(told(drawn, found, answer, seed))
@@ -321,7 +323,7 @@ def test_the_simplest_test_that_the_check_wrongly_lets_pass(recipe):
     drawn = from_recipe(recipe)
     if drawn.test is None:
         return
-    answer = check(drawn.test, drawn.seconds, suggest=False)
+    answer = check(drawn.test, drawn.seconds)
     if not answer.passed:
         return
     found = outcome(drawn, blows=False)

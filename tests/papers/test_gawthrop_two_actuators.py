@@ -70,7 +70,7 @@ def test_without_virtual_junction_the_check_names_the_negative_damping():
 def test_the_predicted_growth_is_the_one_of_the_run():
     """Without sampling the run must grow as the check's least stable pole says."""
     test = two.test(controller="direct", rate=10000)
-    pole = max(checked(test, suggest=False).poles, key=lambda p: p.real)
+    pole = max(checked(test).poles, key=lambda p: p.real)
     run = test.run(10)
     assert not run.completed
     x = run["actual.displacement[0]"]
@@ -123,7 +123,7 @@ def test_the_check_sees_that_two_samples_of_latency_destabilise_the_sampled_loop
 def test_the_growth_of_the_sampled_loop_is_that_of_the_run() -> None:
     # The one-step matrix's own growth, against a fit of the peaks of the run before it is stopped.
     test = two.test(controller="direct", amplitude=1e-9)
-    step = checked(test, suggest=False).step
+    step = checked(test).step
     assert step is not None
     run = test.run(2.0)
     size = np.abs(run["desired.displacement[0]"])

@@ -183,7 +183,7 @@ def test_both_transducers_read_the_same_noise():
 
 def test_the_check_tells_the_damping_of_the_uncompensated_loop():
     """Its slowest mode is at 2.30 Hz with 4.4 % of critical damping, and no delay makes it unstable."""
-    step = check(paper.test("none", noise=False), 8.0, suggest=False).steps[0]
+    step = check(paper.test("none", noise=False), 8.0).steps[0]
     assert step.stable
     assert step.frequency == pytest.approx(2.30, abs=0.01)
     assert -step.growth / (2 * np.pi * step.frequency) == pytest.approx(0.044, abs=5e-4)
@@ -199,7 +199,7 @@ def test_the_check_knows_how_much_larger_the_computed_force_may_be():
         return RunningLoop(changed).at().spectral_radius
 
     law = paper.FORCE
-    factor = check(test, 7.0, suggest=False).margins.gain.value
+    factor = check(test, 7.0).margins.gain.value
     assert factor == pytest.approx(4.58, abs=0.02)
     assert radius(0.98 * factor) < 1 < radius(1.02 * factor)
 

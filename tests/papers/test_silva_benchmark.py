@@ -61,7 +61,7 @@ def test_the_plant_in_the_loop_is_that_process():
 
 def test_without_compensation_the_loop_is_unstable():
     for case in paper.CASES:
-        assert not check(paper.test(case, "none"), 2.0, suggest=False).passed
+        assert not check(paper.test(case, "none"), 2.0).passed
 
 
 @pytest.mark.parametrize("case", paper.CASES)
@@ -119,7 +119,7 @@ def test_they_can_be_checked_and_written_down(name, tmp_path):
     test = paper.test(4, name)
     files.to_toml(test, tmp_path / "mine.toml")
     assert files.load(tmp_path / "mine.toml") == test
-    assert check(test, 1.0, suggest=False).passed
+    assert check(test, 1.0).passed
 
 
 def test_the_whole_frame_is_the_same_whatever_stands_on_the_rig():

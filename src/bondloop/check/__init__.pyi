@@ -12,3 +12,5 @@ from bondloop.check.policy import read_policy as read_policy
 from bondloop.check.pseudo_dynamic_check import checked_steps as checked_steps
 from bondloop.check.running_loop import RunningLoop as RunningLoop
 from bondloop.check.running_loop import coupled as coupled
+from bondloop.check.suggestion import Suggestion as Suggestion
+from bondloop.check.suggestion import SuggestionPolicy as SuggestionPolicy

@@ -45,13 +45,6 @@ def check_text(check: Check) -> str:
     if check.policy.changes():
         lines.append(f"Limits of this laboratory: {check.policy}.")
     lines += [_finding(f) for f in sorted(check.findings, key=lambda f: LEVELS.index(f.level))]
-    if not check.passed:
-        if check.change is not None:
-            lines.append(f"What would do: {check.change.words}; tried out: {check.change.verdict}")
-        elif check.step is not None:
-            lines.append(
-                "No small change was found that makes it pass: see docs/check.md for what else to try."
-            )
     lines.append(f"Verdict: {check.verdict}")
     return "\n".join(lines)
 
@@ -222,9 +215,6 @@ def check_dict(check: Check) -> dict[str, Any]:
         "policy": check.policy.to_dict(),
         "accepted": dict(check.acceptances),
         "notes": list(check.notes),
-        "change": None
-        if check.change is None
-        else {"words": check.change.words, "verdict": check.change.verdict},
     }
     answer |= dict.fromkeys(("step", "dry_run", "margins", "assumptions"))
     if step is not None:

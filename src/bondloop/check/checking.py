@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from bondloop.check.disturbance import disturbed
@@ -21,7 +21,6 @@ from bondloop.check.passivity import passivity_notes
 from bondloop.check.policy import DEFAULT, CheckPolicy
 from bondloop.check.prediction_notes import prediction_notes
 from bondloop.check.regimes import Regime, other_modes, regimes
-from bondloop.check.remedy import Change, smallest_change
 from bondloop.check.repeated_run import repetitions
 from bondloop.check.rules import accepted, findings, rule_named
 from bondloop.check.running_loop import RunningLoop, coupled
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from bondloop.check.finding import Level
     from bondloop.check.lags import Lag
     from bondloop.check.loop_curves import Curves
+    from bondloop.check.suggestion import Suggestion, SuggestionPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest
 
@@ -51,11 +51,8 @@ INSTANTS = 9
 SHORTEST = 10
 """Samples below which a check says nothing."""
 
-MANY_TICKS = 100_000
-"""Ticks of a test beyond which no change is tried out: each try rehearses it several times."""
-
 LARGE = 600
-"""States beyond which the loop is not explained by its poles without sampling, and no change is tried out."""
+"""States beyond which the loop is not explained by its poles without sampling."""
 
 LONG = 50_000
 """Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
@@ -108,8 +105,6 @@ class Check:
         poles that the structure has in one piece: they explain. Empty where they do not apply.
     unbounded
         Whether the structure is linear, so that nothing in it bounds what its unstable poles do.
-    change
-        The smallest change that was tried and makes the test pass; None where none is needed or was found.
     inverts
         Whether the controller inverts the actuator, so that the assumptions matter.
     notes
@@ -130,6 +125,8 @@ class Check:
         Reasons for which the laboratory accepts what rules find, by their names.
     name
         Of the test.
+    test
+        What was checked: `suggest` changes it. It is no part of the outcome.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -144,7 +141,6 @@ class Check:
     lags: tuple[Lag, ...] = ()
     own: tuple[complex, ...] = ()
     unbounded: bool = False
-    change: Change | None = None
     notes: tuple[str, ...] = ()
     inverts: bool = False
     seconds: float = 0.0
@@ -155,6 +151,7 @@ class Check:
     policy: CheckPolicy = DEFAULT
     acceptances: Mapping[str, str] = field(default_factory=dict)
     name: str = field(default="test", compare=False)
+    test: Checkable | None = field(default=None, compare=False, repr=False)
 
     __repr__ = brief
 
@@ -232,12 +229,11 @@ class Check:
         rows = [
             (f.rule, words[f.level] if f.open else f"accepted: {f.accepted}", f.text) for f in self.findings
         ]
-        remedy = "" if self.change is None else f"What would do: {self.change.words}; {self.change.verdict}"
         return notebook(
             f"Check of {self.name}",
             [
                 paragraph(self.verdict), table(("rule", "", ""), rows) if rows else "",
-                paragraph(remedy) if remedy else "", folded("All of it", preformatted(str(self))),
+                folded("All of it", preformatted(str(self))),
             ],
         )  # fmt: skip
 
@@ -259,13 +255,32 @@ class Check:
 
         return draw_check(self, path)
 
+    def suggest(self, policy: SuggestionPolicy | None = None) -> Suggestion:
+        """Search for a change of the test with which it may be run, among what a laboratory can do.
+
+        Parameters
+        ----------
+        policy
+            How far the search goes; `SuggestionPolicy` as it is unless given.
+
+        Examples
+        --------
+        >>> from bondloop.papers import gawthrop_two_actuators
+        >>> answer = gawthrop_two_actuators.test(controller="direct").check(2)
+        >>> answer.passed, answer.suggest().proposed.kind
+        (False, 'compensator')
+        """
+        from bondloop.check.suggestion_search import suggestion
+
+        checking = partial(check, accept=self.acceptances, policy=self.policy)
+        return suggestion(self, checking, policy)
+
 
 @with_progress("checking the test")
 def check(
     test: Checkable,
     seconds: float | str | None = None,
     *,
-    suggest: bool = True,
     accept: Mapping[str, str] | None = None,
     policy: CheckPolicy = DEFAULT,
 ) -> Check:
@@ -278,8 +293,6 @@ def check(
     seconds
         The length of the run it is meant for, or text, ``"2 min"``: that of the excitation where none is
         given, or 10 s.
-    suggest
-        Whether to look for a change that makes a refused test pass.
     accept
         Findings that the laboratory accepts: reasons by the names of rules, ``{"BL302": "measured"}``.
     policy
@@ -302,18 +315,18 @@ def check(
         return _unbuilt(test, f"{type(error).__name__}: {error}")
     steps_of(seconds or test.length, test.period)
     try:
-        answer = test.analysed(seconds or test.length, suggest=suggest, policy=policy)
+        answer = test.analysed(seconds or test.length, policy=policy)
     except BondloopError as error:
         return _unbuilt(test, str(error))
-    return answer.accepting(accept or {})
+    return replace(answer.accepting(accept or {}), test=test)
 
 
 def _unbuilt(test: Checkable, why: str) -> Check:
     """Return the check of a test that cannot even be built."""
-    return Check(fault=why, name=test.name).judged(test)
+    return Check(fault=why, name=test.name, test=test).judged(test)
 
 
-def checked_hybrid(test: HybridTest, seconds: float, suggest: bool, policy: CheckPolicy = DEFAULT) -> Check:
+def checked_hybrid(test: HybridTest, seconds: float, policy: CheckPolicy = DEFAULT) -> Check:
     """Analyse a hybrid test that can be built."""
     notes = [*_still_sensors(test), *passivity_notes(test), *prediction_notes(test)]
     opaque = _opaque(test)
@@ -340,11 +353,7 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool, policy: Chec
     so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
     so_far = replace(so_far, open_switch=uncoupled(test, seconds, so_far.dry_run)).judged(test)
-    so_far = _held(so_far, test)
-    small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
-    if so_far.level == "stop" and suggest and small:
-        return replace(so_far, change=smallest_change(test, so_far, seconds, check))
-    return so_far
+    return _held(so_far, test)
 
 
 def _dry_only(

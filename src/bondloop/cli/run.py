@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 @seconds_option
 @set_option
 @click.option("--figure", type=PATH, help="Draw the check into this file: .png, .svg or .pdf.")
+@click.option("--suggest", is_flag=True, help="Search for a change with which a refused test may be run.")
 @json_option
 def check(
     source: str,
     seconds: float | None,
     settings: tuple[str, ...],
     figure: Path | None,
+    suggest: bool,
     as_json: bool,
 ) -> None:
     """Check a test before anything moves: stability, dry run, margins; exit with 1 if it should not run."""
@@ -51,13 +53,18 @@ def check(
     length = own_length(test, module, seconds)
     with at_work("checking", as_json):
         answer = _checked(test, length, source)
+        suggestion = answer.suggest() if suggest else None
     if figure is not None:
         answer.plot(figure)
     if as_json:
-        files = {} if figure is None else {"figure": str(figure)}
-        print_json({"test": short_name(source), **answer.to_dict(), **files})
+        more: dict[str, object] = {} if figure is None else {"figure": str(figure)}
+        if suggestion is not None:
+            more["suggestion"] = suggestion.to_dict()
+        print_json({"test": short_name(source), **answer.to_dict(), **more})
     else:
         print(answer)
+        if suggestion is not None:
+            print(suggestion)
         if figure is not None:
             print(f"wrote {figure}")
     if not answer.passed:

@@ -339,8 +339,8 @@ class PseudoDynamicTest(Checkable):
         sensor = self.rig.sensor
         return {} if sensor is None else dict.fromkeys(indexed("force", self.interfaces), sensor)
 
-    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
+    def analysed(self, seconds: float, *, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
         from bondloop.check import checked_steps
 
-        return checked_steps(self, seconds, suggest, policy)
+        return checked_steps(self, seconds, policy)

@@ -465,15 +465,13 @@ class Checkable(Rehearsable):
         """Return the same test without any limits."""
 
     @abstractmethod
-    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
+    def analysed(self, seconds: float, *, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds.
 
         Parameters
         ----------
         seconds
             How long the run is.
-        suggest
-            Whether to look for a change that makes a refused test pass.
         policy
             The limits by which it judges.
         """

@@ -721,10 +721,10 @@ class HybridTest(Checkable):
             found.append(replace(transfer, system=system))
         return found
 
-    def analysed(self, seconds: float, *, suggest: bool, policy: CheckPolicy) -> Check:
+    def analysed(self, seconds: float, *, policy: CheckPolicy) -> Check:
         """Return the check of the test, which can be built, for a run of some seconds."""
         from bondloop.check import checked_hybrid
 
         # Until something is set, a test does what it would do if nothing could be.
         fixed = self.replaced(tunable=None) if self.tunable else self
-        return checked_hybrid(fixed, seconds, suggest, policy)
+        return checked_hybrid(fixed, seconds, policy)

@@ -205,7 +205,7 @@ class Bench:
         """Return a trial with its check, and the least margin that it found."""
         assert trial.controller is not None
         test = self.held_or_carried(trial.candidate.carried)
-        answer = check(test.replaced(controller=trial.controller), suggest=False)
+        answer = check(test.replaced(controller=trial.controller))
         margin = trial.margin
         if answer.margins is not None and answer.margins.model_error is not None:
             margin = min(margin, answer.margins.model_error.value)
