@@ -65,7 +65,8 @@ def test_json_has_everything_and_nothing_else_on_stdout(bondloop, tmp_path):
     assert result.exit_code == 0
     found = answer(result)
     assert set(found) == {
-        "test", "completed", "message", "verdict", "findings", "metrics", "backend", "wall_seconds", "files",
+        "test", "completed", "message", "verdict", "judgement", "findings", "metrics", "backend",
+        "wall_seconds", "files",
     }  # fmt: skip
     assert found["test"] == "wagg-three-mass"
     assert found["completed"] is True

@@ -5,6 +5,7 @@ from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest as PseudoDynamicTes
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick as PseudoDynamicTick
 from bondloop.hybrid.rehearsable import Checkable as Checkable
 from bondloop.hybrid.rehearsable import Rehearsable as Rehearsable
+from bondloop.hybrid.rehearsable import exact_reference_of as exact_reference_of
 from bondloop.hybrid.simulation import Simulation as Simulation
 from bondloop.hybrid.test import HybridTest as HybridTest
 from bondloop.hybrid.test_data import parameters_of_file as parameters_of_file

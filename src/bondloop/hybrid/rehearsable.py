@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,18 +13,38 @@ from bondloop.display import notebook, table, with_progress
 from bondloop.engine.data import file_digests, in_python, number, plain, same, without_folders
 from bondloop.engine.ir import calls
 from bondloop.engine.passes import placed
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.rehearsal import SCALE, STRUCTURES, refuse_beyond_memory, steps_of
 from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.check import Check, CheckPolicy, UncutStructure
+    from bondloop.check import Check, CheckPolicy, ExactReference, UncutStructure
     from bondloop.engine.ir import Switching, Tick
     from bondloop.rehearsal import PreparedTest, Run
     from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
     from bondloop.signals import Signal, Signals
+
+
+def exact_reference_of(test: Checkable, values: Mapping[str, float], seconds: float) -> ExactReference | str:
+    """Return the exact reference of a run: the complete structure uncut, or why there is none.
+
+    Parameters
+    ----------
+    test
+        The test.
+    values
+        Parameters and first states that were other ones in the run, by path.
+    seconds
+        Length of the run.
+    """
+    from bondloop.check import exact_reference
+
+    try:
+        return exact_reference(test.with_values(values) if values else test, seconds, with_scheme=False)
+    except BondloopError as error:
+        return str(error)
 
 
 HALVES = ("whole", "computer", "rig")
@@ -289,6 +310,7 @@ class Rehearsable(ABC):
         every: int = 1,
         progress: Callable[[int, int], None] | None = None,
         sets: Mapping[int, Mapping[str, float]] | None = None,
+        check: Check | None = None,
     ) -> Run:
         """Rehearse it.
 
@@ -306,13 +328,16 @@ class Rehearsable(ABC):
         sets
             What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
             parameters by the first sample for which they hold.
+        check
+            What the check had found before: its open findings become part of the run's verdict.
         """
         idle = self.__dict__.setdefault(_PREPARED, {})
         prepared: PreparedTest = idle.pop(backend, None) or self.prepare(backend)
         try:
-            return prepared.run(None, seconds, every=every, progress=progress, sets=sets)
+            run = prepared.run(None, seconds, every=every, progress=progress, sets=sets)
         finally:
             idle[backend] = prepared
+        return run if check is None else run.with_check(check)
 
     def prepare(self, backend: str = "auto") -> PreparedTest:
         """Return the test with its tick built and compiled, for many runs that differ in numbers only.
@@ -324,7 +349,8 @@ class Rehearsable(ABC):
         """
         from bondloop.rehearsal import PreparedTest
 
-        return PreparedTest(self, backend)
+        reference = partial(exact_reference_of, self) if isinstance(self, Checkable) else None
+        return PreparedTest(self, backend, reference)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what it was made with, for copies and other processes: they derive the rest again."""

@@ -18,7 +18,7 @@ from bondloop.display import at_work
 from bondloop.engine.data import checked_values, number
 from bondloop.engine.ir import calls, dump_tick
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.hybrid import PseudoDynamicTest
+from bondloop.hybrid import PseudoDynamicTest, exact_reference_of
 from bondloop.realtime.channels.wiring import refuse_misfits
 from bondloop.realtime.machine_limits import (
     for_a_machine,
@@ -44,14 +44,14 @@ from bondloop.realtime.recorder_supervisor import Recorders, expect_room, last_r
 from bondloop.realtime.segment import need_linux, write_words
 from bondloop.realtime.summary import Live, Watcher, moving, outcome, timing, warnings_of
 from bondloop.realtime.supervision import LoopCompanion, interrupts, silence, silence_words
-from bondloop.rehearsal import Run, operated, origin, run_length, steps_of
+from bondloop.rehearsal import Run, kept_of_check, operated, origin, run_length, steps_of
 from bondloop.safety import WARNING, Cause
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.check import Check
+    from bondloop.check import Check, ExactReference
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels
     from bondloop.realtime.recorder_supervisor import Health
@@ -209,7 +209,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     return RealtimeSession(
         test, seconds, given.steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
         emulated=emulated, inactive=inactive, channels=channels,
-        policy=policy,
+        policy=policy, check=check.to_dict(),
     )  # fmt: skip
 
 
@@ -324,6 +324,8 @@ class RealtimeSession:
         The laboratory's; None where no file was given.
     policy
         What it judges and waits by.
+    check
+        All that the check found.
     """
 
     test: HybridTest
@@ -339,6 +341,7 @@ class RealtimeSession:
     inactive: bool = False
     channels: Channels | None = None
     policy: SessionPolicy = field(default_factory=SessionPolicy)
+    check: Mapping[str, Any] = field(default_factory=dict)
 
     def run(
         self,
@@ -512,7 +515,19 @@ class RealtimeSession:
             "samples_missing": known["steps"] - len(merged),
             "files": [str(p) for p in recorders.files] if keep else [],
         }
-        return Run(replace(merged, attributes=attributes))
+        return Run(replace(merged, attributes=attributes), self._reference)
+
+    def _reference(self) -> ExactReference | str:
+        """Return the exact reference of the run, or why there is none."""
+        if not self.emulated:
+            return "the rig was a machine, and what its specimen does is what the test is for"
+        if self.rig is None and not self.options.link.startswith(("loopback://", "none://")):
+            return "the rig was a model that another program played"
+        if self.test.computer_tick.tunable:
+            return "an operator may have changed parameters while the test ran"
+        if self.seconds is None:
+            return "the run was to go on until it was stopped"
+        return exact_reference_of(self.test, {}, self.seconds)
 
     def _health(self, loop: LoopProcess, recorders: Recorders) -> Health:
         ring = loop.ring
@@ -566,6 +581,7 @@ class RealtimeSession:
                 "backend_message": "",
                 "lock_step": options.lock_step,
                 "check_passed": self.passed,
+                "check": kept_of_check(self.check),
                 "operator": "" if options.arm else operator,
                 "preflight": [],
                 "seed": self.test.seed,

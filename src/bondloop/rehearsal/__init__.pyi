@@ -17,11 +17,14 @@ from bondloop.rehearsal.rehearsal import steps_of as steps_of
 from bondloop.rehearsal.rehearsal import trip as trip
 from bondloop.rehearsal.run import STRUCTURES as STRUCTURES
 from bondloop.rehearsal.run import Run as Run
+from bondloop.rehearsal.run import kept_of_check as kept_of_check
 from bondloop.rehearsal.run_findings import at_an_end as at_an_end
 from bondloop.rehearsal.run_findings import span as span
 from bondloop.rehearsal.run_findings import undersampled as undersampled
+from bondloop.rehearsal.tunables import HOLD as HOLD
 from bondloop.rehearsal.tunables import SCALE as SCALE
 from bondloop.rehearsal.tunables import SCALE_RANGE as SCALE_RANGE
+from bondloop.rehearsal.tunables import SWITCHES as SWITCHES
 from bondloop.rehearsal.tunables import adjustable_limits as adjustable_limits
 from bondloop.rehearsal.tunables import allowed as allowed
 from bondloop.rehearsal.tunables import check_tunable as check_tunable

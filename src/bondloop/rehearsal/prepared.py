@@ -6,6 +6,7 @@ import datetime as dt
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from bondloop.engine.ir import Meaning, calls, dump_tick
 from bondloop.errors import InputError
 from bondloop.rehearsal.rehearsal import DIVERGED, limit_word, refuse_beyond_memory, run_length, steps_of
 from bondloop.rehearsal.repeating import difference, repetition_of
-from bondloop.rehearsal.run import Run
+from bondloop.rehearsal.run import COMPARISON, Run
 from bondloop.rehearsal.tunables import checked_sets
 from bondloop.results.records import Record
 from bondloop.rigs import SEED
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from bondloop.engine.ir import Tick
     from bondloop.hybrid import Rehearsable
+    from bondloop.rehearsal.against_reference import Reference
 
 
 class PreparedTest:
@@ -42,6 +44,9 @@ class PreparedTest:
         The test, or the simulation.
     backend
         As of ``test.run``.
+    reference
+        Computes the exact reference of a run from the numbers changed and the seconds; None where such a
+        test has none.
 
     Examples
     --------
@@ -52,8 +57,14 @@ class PreparedTest:
     True
     """
 
-    def __init__(self, test: Rehearsable, backend: str = "auto") -> None:
+    def __init__(
+        self,
+        test: Rehearsable,
+        backend: str = "auto",
+        reference: Callable[[Mapping[str, float], float], Reference | str] | None = None,
+    ) -> None:
         self.test = test
+        self._reference = reference
         self._tick, self._tables, self._remedies = test.tick, test.tables, test.remedies
         self._worked_in = self._tick.worked_in
         self._runner = Runner(self._tick, backend)
@@ -115,7 +126,18 @@ class PreparedTest:
                 whole["remedies"] = self._remedies
             return whole
 
-        return _finish(tick, result, self._runner, description, self._remedies, {"seed": seed})
+        run = _finish(tick, result, self._runner, description, self._remedies, {"seed": seed})
+        return run if self._reference is None else run.with_reference(self._exact(changed, length, planned))
+
+    def _exact(
+        self, changed: Mapping[str, float], seconds: float, planned: Mapping[int, object]
+    ) -> Callable[[], Reference | str]:
+        """Return what computes the exact reference of a run."""
+        reference = self._reference
+        assert reference is not None
+        if planned:
+            return lambda: "parameters were set while the test ran"
+        return partial(reference, changed, seconds)
 
     def _tabulated(self, steps: int) -> NDArray[np.float64] | None:
         """Return the rows of the tabulated signals, which are the same in every run of a length."""
@@ -181,7 +203,11 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
         {"repeats": str(path), "seed": old.attributes.get("seed")},
         None if known else old.meanings,  # a tick of an older file says nothing of its channels
     )
-    attributes = {**run.record.attributes, "difference": difference(old, run.record)}
+    differs = difference(old, run.record)
+    # The check was the run's; what was found against the reference holds for a repetition that is equal.
+    told = ("check", "check_passed") if differs else ("check", "check_passed", COMPARISON)
+    kept = {word: old.attributes[word] for word in told if word in old.attributes}
+    attributes = {**run.record.attributes, **kept, "difference": differs}
     return Run(replace(run.record, attributes=attributes))
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from bondloop.display import folded, listed, notebook, paragraph, table
 from bondloop.engine.data import restore
 from bondloop.engine.ir import Role
-from bondloop.errors import InputError, unknown_name
-from bondloop.rehearsal.run_findings import run_findings
+from bondloop.errors import BondloopError, InputError, unknown_name
+from bondloop.rehearsal.against_reference import Comparison, Reference, compared, unbroken
+from bondloop.rehearsal.run_findings import check_findings, run_findings
 from bondloop.results.assess import FEWEST, Finding, Grade, Judgement, Metrics, metrics
 from bondloop.results.records import Record
 from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, cause_words
@@ -81,8 +82,29 @@ def nodal_history(record: Record, path: str, structure: Structure) -> NDArray[np
     return motion.reshape(len(record), -1, 6)
 
 
+COMPARISON = "comparison"
+"""Attribute of a record with the outcome of the comparison with the exact reference."""
+
 MOTIONS = ("effort", "flow", "displacement", "momentum")
 """Kinds of what moves, as distinct from parameters."""
+
+
+class CheckOutcome(Protocol):
+    """What a check found, as far as a run repeats it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain numbers and texts."""
+
+
+def kept_of_check(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run file keeps of a check: its level, its verdict and its findings.
+
+    Parameters
+    ----------
+    found
+        The check's ``to_dict()``.
+    """
+    return {word: found[word] for word in ("level", "verdict", "findings") if word in found}
 
 
 class Run:
@@ -95,6 +117,14 @@ class Run:
     record
         All channels over time, with the full description of the test.
 
+    Parameters
+    ----------
+    record
+        The same.
+    reference
+        Computes the exact reference of the test, or says why there is none. It is called when a verdict is
+        asked for.
+
     Examples
     --------
     >>> from bondloop.results import Record
@@ -103,8 +133,13 @@ class Run:
     (['x', 'force'], True, 3, {'x': 0.0, 'force': 1.0})
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, reference: Callable[[], Reference | str] | None = None) -> None:
         self.record = record
+        self._reference = reference
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return it for another process or a file: with the outcome of the comparison, not with the test."""
+        return {"record": self._told().record, "_reference": None}
 
     def __repr__(self) -> str:
         """Return the test's name, its length and the verdict, in a line.
@@ -220,7 +255,7 @@ class Run:
     def metrics(self) -> list[Metrics]:
         """How well each transfer system followed, while it was to follow (and no tick is missing)."""
         result: list[Metrics] = []
-        part = _unbroken(self.coupled)
+        part = unbroken(self.coupled)
         if len(part) < FEWEST:
             return result
         for desired, actual in self.pairs:
@@ -233,7 +268,8 @@ class Run:
         """Every measure of the run with its grade; the worst counts."""
         if not self.completed:
             why = f"The run was stopped: {self.record.attributes.get('message', '')}."
-            return Judgement((Finding("stop", float("nan"), Grade.NOT_AT_ALL, why), *self._holes))
+            stop = Finding("stop", float("nan"), Grade.NOT_AT_ALL, why)
+            return Judgement((stop, *self._holes, *check_findings(self.record)))
         findings: list[Finding] = []
         if self.trip is not None:
             what = (
@@ -242,7 +278,64 @@ class Run:
             )
             findings.append(Finding("trip", self.trip[0], Grade.NOT_AT_ALL, what))
         findings += self._holes
-        return Judgement((*findings, *run_findings(self.coupled, self.pairs, self.record)))
+        return Judgement((*findings, *run_findings(self.coupled, self.pairs, self.record, self.comparison)))
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Motion, force and chatter against the exact reference, or why there was no comparison.
+
+        It is computed when it is first looked at, or was when the run was saved.
+        """
+        known = self.record.attributes.get(COMPARISON)
+        if isinstance(known, dict):
+            return Comparison.from_dict(known)
+        if not self.record.description.get("feedback", True):
+            return Comparison(missing="the measured force was not fed back")
+        if self._reference is None:
+            return Comparison(missing="the run was made or saved without one")
+        try:
+            return compared(self.coupled, self._reference())
+        except BondloopError as error:
+            return Comparison(missing=str(error))
+
+    def _told(self) -> Run:
+        """Return it with the outcome of the comparison in its record."""
+        if self._reference is None or COMPARISON in self.record.attributes or not self.completed:
+            return self
+        attributes = {**self.record.attributes, COMPARISON: self.comparison.to_dict()}
+        return Run(replace(self.record, attributes=attributes), self._reference)
+
+    def with_reference(self, reference: Callable[[], Reference | str]) -> Run:
+        """Return the run to be compared with an exact reference, unless it has one or its outcome.
+
+        Parameters
+        ----------
+        reference
+            Computes it, or says why there is none.
+        """
+        return Run(self.record, self._reference or reference)
+
+    def with_check(self, check: CheckOutcome | Mapping[str, Any]) -> Run:
+        """Return the run with what the check of its test had found.
+
+        Its open findings become part of the verdict and of the run file. A run that the check advised
+        against, or that is not worth making, is graded poorly at best.
+
+        Parameters
+        ----------
+        check
+            The check, or its ``to_dict()``.
+
+        Examples
+        --------
+        >>> from bondloop.papers import gawthrop_two_actuators
+        >>> test = gawthrop_two_actuators.test(controller="direct")
+        >>> test.unlimited().run(0.5).with_check(test.check(0.5)).judgement.level.words
+        'not at all'
+        """
+        found = check if isinstance(check, Mapping) else check.to_dict()
+        attributes = {**self.record.attributes, "check": kept_of_check(found)}
+        return Run(replace(self.record, attributes=attributes), self._reference)
 
     @property
     def _holes(self) -> list[Finding]:
@@ -338,6 +431,7 @@ class Run:
             Where to write it, replacing what is there; it is returned. Another ending than ``.h5``, such
             as ``.csv``, writes what `Record.save` says, from which it cannot be repeated.
         """
+        self.record = self._told().record
         self.record.save(path)
         return Path(path)
 
@@ -353,13 +447,3 @@ class Run:
             Whether another process reads it, as is wise with a stranger's: see `Record.load`.
         """
         return cls(Record.load(path, isolated=isolated))
-
-
-def _unbroken(record: Record) -> Record:
-    """Return the longest part of a record in which no tick is missing: spectra need even samples."""
-    steps = np.diff(record.time)
-    if not steps.size or steps.max() <= 1.5 * np.median(steps):
-        return record
-    edges = [0, *(np.flatnonzero(steps > 1.5 * np.median(steps)) + 1).tolist(), len(record)]
-    first, last = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
-    return record.between(record.time[first], record.time[last - 1])

@@ -10,6 +10,13 @@ import numpy as np
 
 from bondloop.engine.ir import Meaning, Role
 from bondloop.errors import BondloopError, InputError
+from bondloop.rehearsal.against_reference import (
+    RATES,
+    Comparison,
+    chatter_finding,
+    coupled_by_force,
+    measured_force_finding,
+)
 from bondloop.rehearsal.rehearsal import POWER
 from bondloop.results.assess import (
     FEWEST,
@@ -30,7 +37,6 @@ from bondloop.results.assess import (
     work,
 )
 from bondloop.rigs import MEASURED, Bias, Chain, GainError, Quantisation, Saturation, Sensor, WhiteNoise
-from bondloop.safety import FORCE_SWITCH
 from bondloop.signals import Signal, signal_from
 
 if TYPE_CHECKING:
@@ -150,23 +156,38 @@ def _silence(signal: Signal, end: float) -> tuple[float, float, float, float] | 
     return share, float(begin), float(first), float(last)
 
 
-RATES = {"m": 0, "rad": 0, "m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2, "N": 2, "N m": 2}
-"""How often a quantity is a displacement's rate, by its unit; a force is one as much as an acceleration."""
-
-
-def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> Iterator[Finding]:
-    """Yield the error against the reference, and the energy of the transfer systems beside the excitation's.
+def structure_findings(
+    record: Record, pairs: Sequence[tuple[str, str]], whole: Record, against: Comparison | None = None
+) -> Iterator[Finding]:
+    """Yield the errors of motion and force against the references, and the energy of the transfer systems.
 
     The share of false energy says by how much the damping is wrong, and so how far the response may be off:
     in resonance by as much, elsewhere by less. Where a reference tells how far it is off, that counts.
     """
+    exact = () if against is None else against.findings
+    motions = [f for f in exact if f.measure == "reference error"]
+    force = next((f for f in exact if f.measure == "force error"), None)
     errors = reference_errors(record)
+    if force is not None:  # what the test's own reference says of a force at an interface is said already
+        at_interfaces = [
+            n for n in errors if _is_force(record.meanings[n]) and errors[n] <= 1.01 * force.value
+        ]
+        errors = {name: error for name, error in errors.items() if name not in at_interfaces}
     if errors:
         worst = max(errors, key=lambda name: errors[name])
-        yield _off_reference(worst, record.meanings[worst], errors[worst], len(pairs) > 1)
+        motions.append(_off_reference(worst, record.meanings[worst], errors[worst], len(pairs) > 1))
+    if motions:
+        # Two references of one structure differ by rounding: the test's own is the one that its user knows.
+        yield max(reversed(motions), key=lambda f: f.value if f is motions[-1] else f.value / 1.01)
+    if force is not None:
+        yield force
     share = _supplied_share(record, pairs, whole)
     if share is not None:
-        yield _supplied(share, len(pairs) > 1, compared=bool(errors))
+        yield _supplied(share, len(pairs) > 1, compared=bool(motions))
+
+
+def _is_force(meaning: Meaning) -> bool:
+    return meaning.interface is not None and meaning.kind == "effort"
 
 
 def reference_errors(record: Record) -> dict[str, float]:
@@ -174,11 +195,7 @@ def reference_errors(record: Record) -> dict[str, float]:
 
     Each is the worse of two: of the whole signal, and without its mean and drift.
     """
-    if FORCE_SWITCH in record:
-        closed = record[FORCE_SWITCH] >= 1
-        if not closed.any():
-            return {}
-        record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)
+    record = coupled_by_force(record)
     errors: dict[str, float] = {}
     for name in record:
         ours = record.meanings[name].counterpart
@@ -344,7 +361,10 @@ def at_an_end(readings: NDArray[np.float64], low: float, high: float) -> NDArray
 
 
 def run_findings(
-    record: Record, pairs: Sequence[tuple[str, str]], whole: Record | None = None
+    record: Record,
+    pairs: Sequence[tuple[str, str]],
+    whole: Record | None = None,
+    against: Comparison | None = None,
 ) -> Iterator[Finding]:
     """Yield what there is to say of the part of a run in which the rig was to follow.
 
@@ -356,6 +376,8 @@ def run_findings(
         Names of the desired and the actual displacement of every interface.
     whole
         The whole run, which begins at rest; that part, if not given.
+    against
+        What it looks like against its exact reference; None where nothing is known of one.
     """
     whole = record if whole is None else whole
     if len(record) >= FEWEST:
@@ -364,10 +386,64 @@ def run_findings(
             senses = [] if len(pairs) > 1 else [sense(whole, actual)]
             yield from _following(record, desired, actual, who, *senses)
         if record.description.get("feedback", True):
-            yield from structure_findings(record, pairs, whole)
+            yield from structure_findings(record, pairs, whole, against)
+        yield from _forces(record, against)
         yield from _sensors(record)
+    if pairs and against is not None and against.missing:
+        words = f"Motion and force were not compared with an exact reference: {against.missing.rstrip('.')}."
+        yield Finding("exact reference", math.nan, None, words)
     yield from excitation_findings(whole)
     yield from _timing(record)
+    yield from check_findings(whole)
+
+
+def _forces(record: Record, against: Comparison | None) -> Iterator[Finding]:
+    """Judge what the force sensors make of the force, and what of it is chatter."""
+    measured = measured_force_finding(record)
+    if measured is not None:
+        yield measured
+    known = [f for f in (() if against is None else against.findings) if f.measure == "chatter"]
+    if known:
+        yield from known
+        return
+    found = chatter_finding(record)
+    if found is not None:
+        yield found
+
+
+ADVICE = {
+    "stop": "advises against this run",
+    "vain": "says that this run is not worth making",
+    "care": "asks for care",
+}
+"""What a check says by its level, from the worst on."""
+
+
+def check_findings(record: Record) -> Iterator[Finding]:
+    """Yield what the check before a run had left open: all in one finding, then each in full.
+
+    What a check advises against is no better than poor, however well it ran.
+
+    Parameters
+    ----------
+    record
+        The whole run.
+    """
+    check = record.attributes.get("check")
+    listed = check.get("findings") if isinstance(check, dict) else None
+    entries = [f for f in listed if isinstance(f, dict)] if isinstance(listed, list) else []
+    left = [f for f in entries if not f.get("accepted") and f.get("level") in ADVICE]
+    left.sort(key=lambda f: list(ADVICE).index(f["level"]))
+    if left:
+        level = left[0]["level"]
+        shorts = "; ".join(f"{f.get('short') or f.get('text', '')} ({f.get('rule', '')})" for f in left)
+        grade = None if level == "care" else Grade.POORLY
+        yield Finding("check", math.nan, grade, f"The check {ADVICE[level]}: {shorts}.")
+    elif record.attributes.get("check_passed") is False:
+        yield Finding("check", math.nan, Grade.POORLY, "The check had not passed, and the test was run.")
+    for f in left:
+        words = f"Found by the check ({f.get('rule', '')}): {str(f.get('text', '')).rstrip('.')}."
+        yield Finding("finding of the check", math.nan, None, words)
 
 
 def _following(record: Record, desired: str, actual: str, who: str, direction: int = 0) -> Iterator[Finding]:

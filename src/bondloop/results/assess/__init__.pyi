@@ -1,3 +1,6 @@
+from bondloop.results.assess.chatter import Chatter as Chatter
+from bondloop.results.assess.chatter import band_edge as band_edge
+from bondloop.results.assess.chatter import chatter_of as chatter_of
 from bondloop.results.assess.error_metrics import Metrics as Metrics
 from bondloop.results.assess.error_metrics import energy_error as energy_error
 from bondloop.results.assess.error_metrics import metrics as metrics
@@ -9,6 +12,8 @@ from bondloop.results.assess.judgement import Grade as Grade
 from bondloop.results.assess.judgement import Judgement as Judgement
 from bondloop.results.assess.judgement import graded as graded
 from bondloop.results.assess.judgement import percent as percent
+from bondloop.results.assess.policy import ASSESSMENT as ASSESSMENT
+from bondloop.results.assess.policy import AssessmentPolicy as AssessmentPolicy
 from bondloop.results.assess.tolerances import FEWEST as FEWEST
 from bondloop.results.assess.tracking import correlation as correlation
 from bondloop.results.assess.tracking import delay as delay
@@ -17,5 +22,7 @@ from bondloop.results.assess.tracking import frequency_evaluation_index as frequ
 from bondloop.results.assess.tracking import mean_period as mean_period
 from bondloop.results.assess.tracking import normalised_rms_error as normalised_rms_error
 from bondloop.results.assess.tracking import peak_amplitude_error as peak_amplitude_error
+from bondloop.results.assess.tracking import ratio as ratio
+from bondloop.results.assess.tracking import rms as rms
 from bondloop.results.assess.tracking import same_length as same_length
 from bondloop.results.assess.tracking import vibration as vibration

@@ -88,6 +88,29 @@ SCALES: Mapping[str, Scale] = {
         "structure are hardly known better than to 5 %; with 20 % two designs cannot be told apart; with "
         "50 % the answer is another structure's.",
     ),
+    "measured force": Scale(
+        0.03,
+        0.1,
+        0.5,
+        "Rms difference of the measured force from the force at the specimen, over its rms. The numerical "
+        "half answers to the force as the specimen does to the motion: the grades of 'tracking error' are "
+        "kept.",
+    ),
+    "force error": Scale(
+        0.05,
+        0.2,
+        0.5,
+        "Rms difference of the force that the numerical half feels from that of the complete structure, over "
+        "its rms. A specimen is tested for its force: it is graded as the motion is in 'reference error'.",
+    ),
+    "chatter": Scale(
+        0.03,
+        0.1,
+        0.5,
+        "Power of the force above the band of the motion, less what the structure itself has there, over all "
+        "of its power. With a tenth of the power, a third of the amplitude, it wears a valve and says "
+        "nothing of the specimen; with half of it the loop is an oscillator.",
+    ),
     "interface energy": Scale(
         0.03 * math.pi / 2,
         0.1 * math.pi / 2,
@@ -224,12 +247,14 @@ class Judgement:
         holes = [f.sentence for f in self.findings if f.measure == "record"]
         stops = [f.sentence for f in self.findings if f.measure == "stop"]
         if stops:
-            return " ".join([*stops, *holes])
+            checks = [f.sentence for f in self.findings if f.measure == "check"]
+            return " ".join([*stops, *holes, *checks])
         trips = [f.sentence for f in self.findings if f.measure == "trip"]
+        care = [f.sentence for f in self.findings if f.measure == "check" and f.grade is None]
         words = Judgement(tuple(f for f in self.findings if f.measure not in ("trip", "record")))._compared()
         if trips and words:
             words[0] = f"Until then {_uncapitalised(words[0])}"
-        return " ".join([*trips, *words, *holes]) or "The run was completed."
+        return " ".join([*trips, *words, *holes, *care]) or "The run was completed."
 
     def _compared(self) -> list[str]:
         level = self.level
@@ -288,9 +313,11 @@ class Judgement:
 def percent(value: float) -> str:
     """Write a ratio in per cent.
 
-    >>> percent(0.0274), percent(1.474), percent(12.3456)
-    ('2.7 %', '147 %', '1,235 %')
+    >>> percent(0.0274), percent(1.474), percent(12.3456), percent(1.9e-15)
+    ('2.7 %', '147 %', '1,235 %', 'under 0.001 %')
     """
+    if 0 < abs(value) < 1e-5:
+        return "under 0.001 %"
     return f"{100 * value:.2g} %" if abs(value) < 0.995 else f"{100 * value:,.0f} %"
 
 

@@ -318,7 +318,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float | str, rates: in
     (x,) = same_length(motion=motion)
     # Tapered, or the slopes at its ends would look like high frequencies.
     tapered = _without_parabola(x) * np.sin(np.pi * (np.arange(x.size) + 0.5) / x.size) ** 2
-    lines = _cosine_lines(tapered)
+    lines = cosine_lines(tapered)
     if not rms(lines) > 1e-13 * rms(x):
         return float("nan")
     squares = (lines / np.abs(lines).max()) ** 2
@@ -402,7 +402,19 @@ def _without_parabola(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(x - basis @ (basis.T @ x), dtype=np.float64)
 
 
-def _cosine_lines(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def cosine_lines(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the orthonormal cosine transform: the squares of its lines add up to those of the samples.
+
+    Parameters
+    ----------
+    x
+        Samples, shape (n,).
+
+    Examples
+    --------
+    >>> cosine_lines(np.array([1.0, 1.0, 1.0, 1.0])).round(12).tolist()
+    [2.0, 0.0, 0.0, 0.0]
+    """
     from scipy.fft import dct
 
     return np.asarray(dct(x, norm="ortho"), dtype=np.float64)
@@ -412,7 +424,7 @@ def _without_lines(x: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """Return x less the first lines of its cosine transform."""
     from scipy.fft import idct
 
-    lines = _cosine_lines(x)
+    lines = cosine_lines(x)
     lines[:count] = 0.0
     return np.asarray(idct(lines, norm="ortho"), dtype=np.float64)
 
