@@ -127,8 +127,8 @@ def test_what_adapts_is_known_to_the_check_and_recorded():
     assert [v.name for v in test.wiring.computer.adapted] == ["controller.gain"]
     assert np.ptp(test.run(1)["controller.gain"]) > 0
     check = test.check(2)
-    assert check.regimes
-    assert check.dry_run.repetitions
+    assert check.instants
+    assert check.ensemble.twins
 
 
 def test_initial_values_follow_changed_parameters():

@@ -3,7 +3,6 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +13,7 @@ from small_pair import halves
 from bondloop import rigs
 from bondloop.bondgraph import C, R
 from bondloop.check.checking import VERDICTS, check
-from bondloop.check.judging_stability import _slides_unstably
-from bondloop.check.regimes import Regime
 from bondloop.control import Direct
-from bondloop.devices import Bilinear
-from bondloop.engine.analysis.spectrum.walk import Point
 from bondloop.hybrid import HybridTest
 from bondloop.safety import Limits
 from bondloop.signals import Sine
@@ -41,7 +36,7 @@ def small(spring, *, actuator=LAGGING, amplitude=1e-3, frequency=4.0, drive=()):
 def test_a_loop_on_its_border_is_not_run():
     # Stiffness that the check says makes the loop unstable: a thousandth below it nothing is left.
     border = 4e3 * check(small(4e3), 2.0).margins.stiffer.value
-    on_it, near = (check(small(share * border), 2.0) for share in (0.999, 0.97))
+    on_it, near = (check(small(share * border), 2.0) for share in (0.999, 0.8))
     assert on_it.step.stable
     assert near.step.stable
     assert (on_it.level, near.level) == ("stop", "care")
@@ -83,34 +78,13 @@ def test_what_an_actuator_cannot_do_is_told_in_words(stiffness, amplitude, frequ
     assert "or less excitation" in text
 
 
-BRACE = {"stiffness": 2e3, "yield_force": 4.0, "hardening": 0.1}
-QUICK = MassSpringDamper(m=2, c=1500, k=3e6, drive="position")
-
-
-@pytest.mark.parametrize(
-    ("spring", "drive", "part", "words"),
-    [
-        (lambda: Bilinear(**BRACE).element(), (), "rig.specimen.specimen.k", {"elastic", "yielding"}),
-        (lambda: rigs.dead_zone_spring(2e3, "1 mm"), (), "rig.specimen.specimen.k", {"steep", "slack"}),
-        (lambda: 2e3, (rigs.Backlash("1 mm"),), "rig.drive[0].0", {"following", "not following"}),
-        (lambda: 2e3, (rigs.RateLimit("80 mm/s"),), "rig.drive[0].0", {"following", "not following"}),
-    ],
-)
-def test_regimes_are_told_in_words(spring, drive, part, words):
-    answer = check(small(spring(), actuator=QUICK, amplitude=5e-3, drive=drive), 2.0)
-    assert {regime.words for regime in answer.regimes} == {f"{part} {word}" for word in words}
-    assert {regime.elements for regime in answer.regimes} == {frozenset({part})}
-    for word in words:  # one side and the other are told together
-        assert str(answer).count(f" %: {part} {word}:") == 1
-
-
 def test_a_structure_that_is_unstable_by_itself_parts_from_its_reference_and_is_worth_running():
     """Gawthrop's double well is chaotic: two runs that differ by 0.01 part after 20 s."""
     from bondloop.papers import gawthrop_three_mass
 
     answer = gawthrop_three_mass.test().check(gawthrop_three_mass.SECONDS)
     assert answer.passed
-    assert any("any two runs of it part" in text for text in answer.warnings)
+    assert any("any two runs of the complete structure part" in text for text in answer.warnings)
 
 
 def test_a_delay_that_the_rig_has_not_is_told():
@@ -122,19 +96,3 @@ def test_a_delay_that_the_rig_has_not_is_told():
     assert not any("leaves out" in text for text in test.check(2).warnings)
     forgotten = test.replaced(rig=replace(test.rig, latency=0.0))
     assert any("leaves out" in text for text in forgotten.check(2).warnings)
-
-
-def test_an_element_is_not_taken_for_one_whose_name_begins_alike():
-    """The regimes tell of spring2 alone: a spring that happens to be flat there does not slide."""
-
-    def regime(slope, share):
-        step = SimpleNamespace(
-            steepness={"rig.spring.effort": slope, "rig.spring2.effort": 1.0}, stable=False
-        )
-        words = "rig.spring2 steep"
-        return Regime(words, step, Point(), share, frozenset({"rig.spring2"}))
-
-    regimes = regime(1.0, 0.2), regime(0.1, 0.8)
-    assert not _slides_unstably(SimpleNamespace(regimes=regimes))
-    told = [replace(r, elements=frozenset({"rig.spring"})) for r in regimes]
-    assert _slides_unstably(SimpleNamespace(regimes=told))

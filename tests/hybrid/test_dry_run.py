@@ -99,21 +99,3 @@ def test_the_checks_dry_run_is_the_run():
         for name, peak in found.peaks.items():
             if name in run.record:
                 assert peak == float(np.abs(run[name]).max()), f"case {seed}: {name}"
-
-
-def test_a_long_test_is_repeated_until_its_controller_has_learnt(monkeypatch):
-    from bondloop.check import repeated_run
-    from bondloop.check.running_loop import RunningLoop
-    from bondloop.papers import marths_benchmark
-    from bondloop.rehearsal.rehearsal import Rehearsal
-
-    test = marths_benchmark.test()
-    steps = 6000
-    monkeypatch.setattr(repeated_run, "ENOUGH", 3 * steps)
-    adapted = RunningLoop(test).adapted
-    some, why = repeated_run.repeated(test, Rehearsal(test, steps), adapted)
-    every, _ = repeated_run.repeated(test, Rehearsal(test, steps))
-    assert not why
-    assert 3 <= len(some) < len(every) == repeated_run.REPETITIONS
-    assert some == every[: len(some)]
-    assert max(every) < 1.2 * some[-1]  # and what was left out is no other

@@ -1,24 +1,19 @@
-"""The check of pseudo-dynamic tests: dry run, limits, knocks, margins, what would do; against their runs."""
+"""The check of pseudo-dynamic tests: dry run, limits, ensemble, margins, what would do; beside their runs."""
 
 import json
-import pprint
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
 
-sys.path.insert(0, str(Path(__file__).parent))  # for drawn_stepped.py and truth.py
+sys.path.insert(0, str(Path(__file__).parent))  # for drawn_stepped.py
 
-from drawn_stepped import Plastic, from_recipe, recipes, stepped_case
-from truth import outcome
+from drawn_stepped import Plastic, stepped_case
 
 from bondloop.bondgraph import Model, One, Port, R
-from bondloop.check import Check, judging_stability
+from bondloop.check import Check
 from bondloop.check.checking import check
-from bondloop.check.finding import Finding
 from bondloop.check.stepped_loop import SteppedLoop
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
@@ -127,8 +122,8 @@ def test_what_is_used_of_every_limit_is_what_the_run_uses():
 def test_what_is_near_asks_for_care():
     most = np.abs(stepped().run(2)["actual.displacement"]).max()
     near, far = (stepped(rig=table(stroke=share * most)).check(2) for share in (1.1, 3.0))
-    assert (near.level, far.level) == ("care", "run")
     assert "actual.displacement uses 91 % of its limit" in near.verdict
+    assert "BL403" not in {f.rule for f in far.findings}
 
 
 def test_an_actuator_has_a_velocity_and_its_limit_counts():
@@ -184,9 +179,10 @@ def test_an_unstable_scheme_is_refused_and_a_finer_one_is_found():
     assert not answer.passed
     assert answer.step.spectral_radius > 1
     assert f"{answer.step.frequency:.3g} Hz" in answer.problems[0]
-    proposed = answer.suggest().proposed
-    assert proposed.kind == "rate"
-    assert proposed.test.run(20).completed
+    tried = answer.suggest().attempts
+    finer = next(a for a in tried if a.words == "a time step of 6.25 ms")
+    assert finer.stable
+    assert finer.test.run(20).completed
 
 
 def test_a_hard_spring_makes_a_stable_scheme_unstable():
@@ -210,8 +206,8 @@ def test_a_hard_spring_makes_a_stable_scheme_unstable():
 def test_friction_in_the_specimen_is_judged_by_its_motion():
     answer = actuator(of_law(coulomb(20.0, 0.02))).check(2)
     assert answer.passed
-    assert answer.dry_run.free is not None
-    assert answer.regimes
+    assert answer.instants
+    assert not any(answer.ensemble.sustained)
     assert not answer.step.linear
 
 
@@ -227,9 +223,7 @@ def test_a_column_that_gives_way_is_judged_in_each_of_its_modes():
     test = stepped(scheme=NewmarkExplicit(), rig=RampHold(specimen), excitation={"lower": Sine(300.0, 6.0)})
     answer, run = test.check(2), test.run(2)
     assert answer.passed
-    assert {r.words.removeprefix("rig.specimen.far.slip ") for r in answer.regimes} == {
-        "stuck", "sliding", "sliding back",
-    }  # fmt: skip
+    assert len({round(i.step.growth, 6) for i in answer.instants}) > 1  # stuck, and sliding
     # A step of 2 ms at the largest velocity is the elastic overshoot before the event acts.
     most = 50 + 2e4 * 0.002 * np.abs(run["actual.velocity"]).max()
     assert 50 <= np.abs(run["force"]).max() < most
@@ -262,7 +256,7 @@ def test_words_json_and_figure(tmp_path):
     assert isinstance(answer, Check)
     text = str(answer)
     assert "Note: 2 eigenvalues are 1: positions that nothing returns, such as a table's." in text
-    assert "A knock of" in text
+    assert "An ensemble of" in text
     data = json.loads(json.dumps(answer.to_dict()))
     assert data["dry_run"]["usage"].keys() == {"actual.displacement"}
     assert data["step"]["linear"]
@@ -282,64 +276,28 @@ def test_an_excitation_too_fast_for_the_steps_is_told(frequency, fast):
 # ------------------------------------------------------------------ against the runs
 
 
-CASES, CHUNK = 120, 30
-MOST_REFUSED = 0.02
-"""Share of the refused tests that may run well: 2 of 182 of the first 500."""
-
-
-def told(drawn, found, answer, seed=""):
-    recipe = pprint.pformat(drawn.recipe, width=110, compact=True, sort_dicts=False)
-    return f"case {seed}: {answer.verdict} but {found.ran}, {found.evidence}\n{recipe}"
+def last_level(test, seconds):
+    """Return why a run left its limits, and what is left of its motion when the excitation is held."""
+    run = test.held(seconds).run(4 * seconds)
+    if not run.completed:
+        return "left limits", np.inf
+    levels = []
+    for name in (n for n in run.record if n.startswith("desired.velocity")):
+        v = run[name]
+        own = np.std(v[: len(v) // 4])
+        levels.append(np.std(v[-len(v) // 8 :]) / own if own else 0.0)
+    return "", max(levels)
 
 
 @pytest.mark.slow
-@pytest.mark.by_day(1)
-@pytest.mark.parametrize("first", range(0, CASES, CHUNK))
-def test_the_check_agrees_with_the_runs(first):
-    complaints, refused, wrongly = [], 0, []
-    for seed in range(first, first + CHUNK):
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_what_passes_stays_within_its_limits_and_does_not_grow(first):
+    for seed in range(first, first + 10):
         drawn = stepped_case(seed)
         if drawn.test is None:
             continue
-        answer = check(drawn.test, drawn.seconds)
-        found = outcome(drawn, blows=not answer.passed)
-        if answer.passed and found.ran in ("left limits", "grew"):
-            complaints.append(told(drawn, found, answer, seed))
-        refused += not answer.passed
-        if not answer.passed and found.ran == "well":
-            wrongly.append(told(drawn, found, answer, seed))
-    if len(wrongly) > max(1, MOST_REFUSED * refused):
-        complaints += wrongly
-    assert not complaints, "\n\n".join(["", *complaints])
-
-
-@pytest.mark.slow
-@settings(
-    max_examples=10, deadline=None, database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large],
-)  # fmt: skip
-@given(recipes())
-def test_the_simplest_test_that_the_check_wrongly_lets_pass(recipe):
-    drawn = from_recipe(recipe)
-    if drawn.test is None:
-        return
-    answer = check(drawn.test, drawn.seconds)
-    if not answer.passed:
-        return
-    found = outcome(drawn, blows=False)
-    note(told(drawn, found, answer))
-    assert found.ran not in ("left limits", "grew")
-
-
-def test_a_time_step_too_long_is_told_in_steps_in_whatever_words_it_was_found(monkeypatch):
-    """What a loop says of samples and sub-steps, a pseudo-dynamic test says of its own; the rest stays."""
-    other = Finding("BL592", "care", "other", "the time step is none of its words")
-    found = [Finding("BL591", "stop", "samples", judging_stability.TOO_LONG[0]), other]
-    monkeypatch.setattr(judging_stability, "_moving", lambda *_: found)
-    step = SimpleNamespace(spectral_radius=3.0)
-    so_far = SimpleNamespace(step=None, dry_run=SimpleNamespace(free=None), steps=[step], stepped=True)
-    told, kept = judging_stability.moving(so_far, None)
-    assert told.text.startswith("a motion grows 3 times from one step to the next")
-    assert (told.level, told.short, kept) == ("stop", judging_stability.TOO_LONG[0], other)
-    step.spectral_radius = 1.5
-    assert judging_stability.moving(so_far, None) == found
+        answer = drawn.test.check(drawn.seconds)
+        if answer.level == "run":
+            left, level = last_level(drawn.test, drawn.seconds)
+            assert not left, (seed, answer.verdict)
+            assert level < 1, (seed, answer.verdict)

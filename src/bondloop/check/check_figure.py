@@ -56,7 +56,9 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None, *, titl
     _eigenvalues(grid[-1, 0], check)
     _dry_run(grid[-1, 1], check)
     if titled:
-        colour = {"run": "#00704f", "care": "#a85500", "stop": "#a3231b"}[check.level]  # dark enough for text
+        colour = {"run": "#00704f", "care": "#a85500", "vain": "#a3231b", "stop": "#a3231b"}[
+            check.level
+        ]  # dark enough for text
         words = "\n".join(textwrap.wrap(plain(f"{check.name}: {check.verdict}"), 88))
         figure.suptitle(words, fontsize=STYLE.label, color=colour, fontweight="bold", x=0.02, ha="left")
     return finish(figure, path)
@@ -178,7 +180,7 @@ def _eigenvalues(axes: Axes, check: Check) -> None:
     if check.step is None or not len(check.step.eigenvalues):
         _nothing(axes, title, UNBUILT if check.dry_run is None else "the loop could not be linearised")
         return
-    steps = [("where it starts", check.step, "o"), *(("as it moves", r.step, "x") for r in check.regimes)]
+    steps = [("where it starts", check.step, "o"), *(("as it moves", i.step, "x") for i in check.instants)]
     seen: set[str] = set()
     largest = 0.0
     for label, step, marker in steps:
@@ -241,7 +243,8 @@ def _dry_run(axes: Axes, check: Check) -> None:
     if ran is None:
         _nothing(axes, title, UNBUILT)
         return
-    axes.set_yscale("log")
+    if ran.peak > 0:
+        axes.set_yscale("log")
     count, interfaces = ran.windows.shape
     for i in range(interfaces):
         t = (np.arange(count) + 0.5) * ran.window
@@ -250,13 +253,10 @@ def _dry_run(axes: Axes, check: Check) -> None:
         axes.plot(
             t[kept], 1e3 * ran.windows[kept, i], color=LINES[i % len(LINES)], linewidth=1.2, label=label
         )
-    for k, d in enumerate(ran.disturbances):
-        t = d.at + (np.arange(len(d.peaks)) + 0.5) * (ran.seconds - d.at) / max(1, len(d.peaks))
-        first = max(d.first, 1e-300)
-        kept = d.peaks > 0
+    for k, twin in enumerate(check.twins if ran.peak > 0 else ()):
         axes.plot(
-            t[kept], 1e3 * d.size * d.peaks[kept] / first, color=INK, linewidth=0.9,
-            linestyle=(0, (4, 1.6)) if k else "-", label=None if k else "knocks",
+            twin.times, 1e3 * ran.peak * np.asarray(twin.distances), color=INK, linewidth=0.7, alpha=0.6,
+            label=None if k else "small impulses",
         )  # fmt: skip
     limits = [ran.bounds[n] for n in ran.channels_of(Role.ACTUAL, kind="displacement") if n in ran.bounds]
     if limits:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
+    from bondloop.check.ensemble import Ensemble
     from bondloop.check.finding import Finding
     from bondloop.check.margins import Border, Margins
-    from bondloop.check.regimes import Regime
 
 
 def check_text(check: Check) -> str:
@@ -25,7 +24,7 @@ def check_text(check: Check) -> str:
     if check.step is not None:
         lines += _step(check)
     if check.dry_run is not None:
-        lines += _dry(check)
+        lines += [*_dry(check), *_ensemble(check)]
     if check.margins is not None:
         lines += _margins(check.margins)
     if check.lags:
@@ -85,35 +84,19 @@ def _step(check: Check) -> list[str]:
             f"({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
             + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
         )
-    if check.regimes:
-        told = _together(check.regimes)
-        lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(told))}:")
-        lines += [_regime(r) for r in told[:6]]
-    if check.unvisited:
-        lines.append("Modes in which it was at no instant that was looked at:")
-        lines += [_regime(r) for r in check.unvisited[:6]]
+    if check.instants:
+        loose = [i for i in check.instants if not i.step.stable]
+        words = f"It is not linear; linearised at {len(check.instants)} instants of the dry run it is "
+        if not loose:
+            slowest = max(i.step.growth for i in check.instants)
+            lines.append(f"{words}stable at each, with a mode that decays at {-slowest:.3g} 1/s or faster.")
+        else:
+            fastest = max(loose, key=lambda i: i.step.growth)
+            lines.append(
+                f"{words}unstable at {len(loose)}, at most by {fastest.step.growth:.3g} 1/s at "
+                f"{fastest.step.frequency:.3g} Hz, at t = {fastest.time:.3g} s. Its motion decides."
+            )
     return lines
-
-
-def _together(regimes: Sequence[Regime]) -> list[Regime]:
-    """Return regimes with those of the same words together: one side and the other."""
-    told: dict[str, Regime] = {}
-    for regime in regimes:  # the least stable comes first
-        first = told.get(regime.words, replace(regime, share=0.0))
-        told[regime.words] = replace(first, share=first.share + regime.share)
-    return list(told.values())
-
-
-def _regime(regime: Regime) -> str:
-    step = regime.step
-    return (
-        f"  {100 * regime.share:.0f} %: {regime.words or 'as at the start'}: "
-        f"{'stable' if step.stable else 'UNSTABLE'}, {step.growth:.3g} 1/s at {step.frequency:.3g} Hz"
-    )
-
-
-def _count(n: int) -> str:
-    return "one regime" if n == 1 else f"{n} regimes"
 
 
 def _dry(check: Check) -> list[str]:
@@ -132,16 +115,48 @@ def _dry(check: Check) -> list[str]:
     errors = [percent(e) for e in ran.error if np.isfinite(e)]
     if errors and ran.completed:
         lines.append(f"  The rig followed the numerical half with an error of {', '.join(errors)} (rms).")
-    for d in ran.disturbances:
-        fate = "died away" if d.ratio < 0.1 else "faded" if d.ratio < 1 else "grew"
-        end = f"to {percent(d.ratio)} of its first size at the end"
-        end = "beyond all bounds" if np.isinf(d.ratio) else end
-        lines.append(f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}, {end}.")
-    if ran.free is not None:
-        left = f"{percent(ran.free.last)} of the run's own motion was left"
-        later = f"{ran.free.seconds:.3g} s later"
-        fate = f"the motion ran away: {ran.free.ended}" if ran.free.ended else f"{later} {left}"
-        lines.append(f"  After the excitation had ended a knock was given, and {fate}.")
+    if check.off:
+        which = "exact reference, the complete structure" if check.reference else "test's own reference"
+        errors_ = ", ".join(f"{name} {percent(error)}" for name, error in check.off.items())
+        lines.append(f"  Off the {which} (rms): {errors_}.")
+    elif check.reference.missing and ran.completed:
+        lines.append(f"  It is not compared with the complete structure: {check.reference.missing}.")
+    scheme = check.reference.scheme_error if check.reference else None
+    if scheme is not None and scheme > 1e-3:
+        lines.append(f"  The integration scheme alone is off by {percent(scheme)}.")
+    return lines
+
+
+def _ensemble(check: Check) -> list[str]:
+    found = check.ensemble
+    if found is None or not found:
+        return []
+    assert found.ran is not None
+    stand = sum(not b for b in found.beyond)
+    lines = [f"An ensemble of {len(found.members)} rehearsals, of which {stand} stand:"]
+    rest = percent(found.rest[0])
+    lines.append(
+        f"  {rest} of the run's own motion is left {found.ran.followed:.3g} s after the excitation was held"
+        + (" and sustains itself." if found.sustained[0] else ".")
+    )
+    if found.twins:
+        mean, low, high = found.exponents
+        grown = len(found.growing)
+        fate = "all die away or stay small" if not grown else f"{grown} grow"
+        rate = f", at {mean:.2g} 1/s on average ({low:.2g} to {high:.2g})" if np.isfinite(mean) else ""
+        lines.append(f"  Of {len(found.twins)} small impulses {fate}{rate}.")
+    plant = found.share("plant")
+    if plant.total:
+        lines.append(f"  With errors of specimen, actuator, sensors and delay {plant} stand.")
+    more = found.excitations
+    name, share = found.nearest
+    limit = f"; the nearest limit is that of '{name}', used to {percent(share)}" if name else ""
+    if more.why:
+        lines.append(f"  It stands up to {more.stands:.3g} times the excitation; then {more.why}{limit}.")
+    elif more.stands > 1:
+        lines.append(f"  It stands at least {more.stands:.3g} times the excitation{limit}.")
+    if found.left_out:
+        lines.append(f"  There are fewer members than the policy has: {found.left_out}.")
     return lines
 
 
@@ -157,6 +172,11 @@ def _margins(m: Margins) -> list[str]:
         )
     elif m.delay is not None:
         lines.append("  no extra delay was found that would make it unstable")
+    if m.jitter is not None and m.jitter.found and m.jitter != m.delay:
+        lines.append(
+            f"  {1e3 * m.jitter.value:.3g} ms more delay of every other command would, at "
+            f"{m.jitter.frequency:.3g} Hz{_elsewhere(m, m.jitter)}"
+        )
     lines += _factor(m, "the measured force")
     if m.stiffer is not None:
         lines += [_times(m, m.stiffer, "as stiff")]
@@ -228,17 +248,16 @@ def check_dict(check: Check) -> dict[str, Any]:
             "complete": step.spectrum.complete,
             "eigenvalues": [[z.real, z.imag] for z in step.eigenvalues[:200].tolist()],
         }
-    answer["regimes"] = [
-        {
-            "words": r.words,
-            "share": r.share,
-            "time": r.time,
-            "stable": r.step.stable,
-            "growth": r.step.growth,
-            "frequency": r.step.frequency,
-        }
-        for r in (*check.regimes, *check.unvisited)
+    answer["instants"] = [
+        {"time": i.time, "stable": i.step.stable, "growth": i.step.growth, "frequency": i.step.frequency}
+        for i in check.instants
     ]
+    answer["off"] = dict(check.off)
+    answer["reference"] = {
+        "exact": bool(check.reference), "missing": check.reference.missing,
+        "scheme_error": check.reference.scheme_error, "agrees_until": check.reference.agrees_until,
+    }  # fmt: skip
+    answer["ensemble"] = _ensemble_dict(check.ensemble)
     if ran is not None:
         answer["dry_run"] = {
             "seconds": ran.seconds,
@@ -248,20 +267,9 @@ def check_dict(check: Check) -> dict[str, Any]:
             "peaks": {n: ran.peaks[n] for n in ran.bounds if n in ran.peaks},
             "error": list(ran.error),
             "saturated": dict(ran.saturated),
-            "disturbances": [{"at": d.at, "size": d.size, "ratio": d.ratio} for d in ran.disturbances],
-            "free_motion": None
-            if ran.free is None
-            else {
-                "seconds": ran.free.seconds,
-                "first": ran.free.first,
-                "last": ran.free.last,
-                "grew": ran.free.grew,
-                "lasts": ran.free.lasts,
-            },
-            "repetitions": list(ran.repetitions),
         }
     if m is not None:
-        names = ("delay", "gain", "least_gain", "stiffer", "lighter", "model_error")
+        names = ("delay", "jitter", "gain", "least_gain", "stiffer", "lighter", "model_error")
         answer["margins"] = {
             n: None
             if (b := getattr(m, n)) is None
@@ -291,6 +299,28 @@ def check_dict(check: Check) -> dict[str, Any]:
         for lag in check.lags
     ]
     return {name: _finite(value) for name, value in answer.items()}
+
+
+def _ensemble_dict(found: Ensemble | None) -> dict[str, Any] | None:
+    """Return an ensemble as plain numbers and texts."""
+    if found is None or not found:
+        return None
+    more, (mean, low, high), plant = found.excitations, found.exponents, found.share("plant")
+    members = [
+        {"kind": m.kind, "words": m.words, "factor": m.factor, "rest": rest, "beyond": why}
+        for m, rest, why in zip(found.members, found.rest, found.beyond, strict=True)
+    ]
+    twins = [
+        {"at": t.at, "first": t.first, "last": t.last, "when": t.when, "exponent": t.exponent}
+        for t in found.twins
+    ]
+    return {
+        "members": members, "twins": twins, "growing": len(found.growing),
+        "exponents": {"mean": mean, "low": low, "high": high}, "noise": found.noise,
+        "plant": {"count": plant.count, "total": plant.total, "low": plant.low, "high": plant.high},
+        "excitations": {"stands": more.stands, "breaks": more.breaks, "why": more.why},
+        "seconds": found.seconds, "left_out": found.left_out,
+    }  # fmt: skip
 
 
 def _finite(value: object) -> object:

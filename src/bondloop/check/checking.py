@@ -1,4 +1,4 @@
-"""The check before a test: it is built, linearised as it runs, rehearsed dry and disturbed, and judged."""
+"""The check before a test: it is built, linearised as it runs, rehearsed many times, and judged."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from bondloop.check.disturbance import disturbed
 from bondloop.check.dry_run import DryRun, dry_run
+from bondloop.check.ensemble import Ensemble, ensemble
+from bondloop.check.exact import ExactReference
 from bondloop.check.finding import LEVELS, UNBUILT, Finding
-from bondloop.check.free_motion import AfterRun, sensible_knock
 from bondloop.check.held_command import held_command_notes
-from bondloop.check.hysteresis import elastic_slopes, turning_points
+from bondloop.check.instants import Instant, instants
 from bondloop.check.lags import away_from_origin, closed_loop, lags, structure, unstable
-from bondloop.check.linear_run import HEAVY, linear_run
+from bondloop.check.linear_run import linear_run
 from bondloop.check.margins import Margins, Place, margins
 from bondloop.check.open_switch import uncoupled
 from bondloop.check.passivity import passivity_notes
 from bondloop.check.policy import DEFAULT, CheckPolicy
 from bondloop.check.prediction_notes import prediction_notes
-from bondloop.check.regimes import Regime, other_modes, regimes
-from bondloop.check.repeated_run import repetitions
+from bondloop.check.reference import against_exact
 from bondloop.check.rules import accepted, findings, rule_named
 from bondloop.check.running_loop import RunningLoop, coupled
 from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
 from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import statements
 from bondloop.errors import BondloopError, InputError
-from bondloop.rehearsal import Rehearsal, steps_of
+from bondloop.rehearsal import steps_of
 from bondloop.rigs import MEASURED
 from bondloop.substructure import Assumptions, check_assumptions
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bondloop.check.ensemble import Twin
     from bondloop.check.finding import Level
     from bondloop.check.lags import Lag
     from bondloop.check.loop_curves import Curves
@@ -44,33 +44,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest
 
-
-INSTANTS = 9
-"""Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
-
-SHORTEST = 10
-"""Samples below which a check says nothing."""
-
-LARGE = 600
-"""States beyond which the loop is not explained by its poles without sampling."""
-
-LONG = 50_000
-"""Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
-
-GENTLE, SLIGHT = 0.05, 0.001
-"""Share of the knock for a controller that adapts; and for gains that are products of measured motions (MCS),
-which take a blow a thousand times harder than the structure does."""
-
-ASIDE = (0.06, 1.5, -1.5)
-"""Knocks that come by the excitation instead of the interfaces, and leave the test to rest elsewhere, as it
-would if it ended at another instant: what is at rest here may not be beside a step of a converter, or where a
-specimen is stiffer."""
-
-ROUGH = 0.05
-"""Difference between a measured force and the force, against the force, from which a converter is coarse."""
-
-OTHER = 1.2
-"""Size of a second knock, from the other side, against the first."""
 
 VERDICTS: dict[Level, str] = {
     "run": "Run it", "care": "Run it with care", "vain": "It can be run, but is not worth running",
@@ -90,10 +63,16 @@ class Check:
         The five assumptions of Gawthrop 2005; None where the test could not be built.
     step
         One step of the test as it will run, sampling, hold and latency included, linearised where it starts.
-    regimes
-        The same in each regime of a loop that is not linear, the least stable first.
-    unvisited
-        The same in those modes of parts that switch (stops, clutches) that the dry run did not visit.
+    instants
+        The same at instants of the dry run, of a loop that is not linear or adapts: each with its own growth.
+    ensemble
+        Many rehearsals, disturbed and with errors of the plant; None where there are none.
+    reference
+        What the complete structure does, computed independently of the test's scheme and rate.
+    off
+        By channel, how far the dry run is off that reference, or off the test's own: rms over rms.
+    refined
+        What was made finer, for the rehearsal alone, since the emulation of the rig was too coarse.
     dry_run
         The rehearsal of the whole test; None where it could not be built.
     margins
@@ -111,6 +90,8 @@ class Check:
         What is worth knowing and speaks neither for nor against.
     seconds
         Length of the run that it is for.
+    adapts
+        Whether the controller changes as it runs.
     stepped
         Whether the rig waits for each step of the scheme: a pseudo-dynamic test.
     fault
@@ -132,8 +113,11 @@ class Check:
     findings: tuple[Finding, ...] = ()
     assumptions: Assumptions | None = None
     step: OneStep | None = None
-    regimes: tuple[Regime, ...] = ()
-    unvisited: tuple[Regime, ...] = ()
+    instants: tuple[Instant, ...] = ()
+    ensemble: Ensemble | None = None
+    reference: ExactReference = field(default_factory=ExactReference)
+    off: Mapping[str, float] = field(default_factory=dict)
+    refined: str = ""
     dry_run: DryRun | None = None
     margins: Margins | None = None
     curves: Curves | None = None
@@ -144,6 +128,7 @@ class Check:
     notes: tuple[str, ...] = ()
     inverts: bool = False
     seconds: float = 0.0
+    adapts: bool = False
     stepped: bool = False
     fault: str = ""
     opaque: Mapping[str, str] = field(default_factory=dict)
@@ -157,8 +142,20 @@ class Check:
 
     @property
     def steps(self) -> list[OneStep]:
-        """One step where the test starts, where it can be linearised there, and one in each regime."""
-        return [s for s in (self.step, *(r.step for r in self.regimes)) if s is not None]
+        """One step where the test starts, where it can be linearised there, and one at each instant."""
+        return [s for s in (self.step, *(i.step for i in self.instants)) if s is not None]
+
+    @property
+    def linear(self) -> bool:
+        """Whether the loop is linear, so that its eigenvalues decide."""
+        return self.step is not None and self.step.linear and not self.adapts
+
+    @property
+    def twins(self) -> tuple[Twin, ...]:
+        """What became of small disturbances."""
+        if self.ensemble is not None and self.ensemble:
+            return self.ensemble.twins
+        return () if self.dry_run is None else self.dry_run.twins
 
     @cached_property
     def level(self) -> Level:
@@ -301,7 +298,7 @@ def check(
     accepted((), accept or {})  # refused before anything is computed
     if seconds is not None:
         seconds = POSITIVE.check(seconds, "seconds", "s")
-        if seconds < SHORTEST * test.period:
+        if seconds < 10 * test.period:
             raise InputError(
                 f"a check of {seconds:g} s sees {seconds / test.period:.2g} samples, which is "
                 "nothing; give it the "
@@ -348,12 +345,34 @@ def checked_hybrid(test: HybridTest, seconds: float, policy: CheckPolicy = DEFAU
     inverts = test.controller.inverts
     so_far = Check(
         assumptions=_assumptions(test), step=step, notes=tuple(notes), inverts=inverts, seconds=seconds,
-        policy=policy, name=test.name,
+        adapts=bool(loop.adapted), policy=policy, name=test.name,
     )  # fmt: skip
+    finer = _finer(test, step, policy)
+    if finer is not None:
+        answer = checked_hybrid(finer, seconds, policy)
+        words = f"{finer.rig.substeps} instead of {test.rig.substeps} substeps of the emulated rig"
+        return replace(answer, refined=answer.refined or words).judged(test)
     so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
     so_far = replace(so_far, open_switch=uncoupled(test, seconds, so_far.dry_run)).judged(test)
     return _held(so_far, test)
+
+
+def _finer(
+    test: HybridTest, step: OneStep | None, policy: CheckPolicy, *, times: int = 8
+) -> HybridTest | None:
+    """Return a test whose rig is emulated in finer steps, where that alone makes it stable; None otherwise.
+
+    A rig in the laboratory has no steps: that its emulation is too coarse is an error of the rehearsal.
+    """
+    if step is None or step.spectral_radius <= policy.coarse:
+        return None
+    finer = test.replaced(rig=replace(test.rig, substeps=times * test.rig.substeps))
+    try:
+        calmer = RunningLoop(coupled(finer)).at().spectral_radius <= policy.coarse
+    except BondloopError:
+        return None
+    return finer if calmer else None
 
 
 def _dry_only(
@@ -383,24 +402,27 @@ def _opaque(test: HybridTest) -> dict[str, str]:
 def _measured(so_far: Check, loop: RunningLoop) -> Check:
     """Add responses and margins.
 
-    Of a loop that is not linear, responses are those of its most delicate regime: of one that is unstable, or
-    else of the one that stands the least error of an actuator. The slowest to come to rest may be far from
-    any border. Every margin is the smallest that it has in any regime.
+    Of a loop that is not linear they are those of tangents: where it starts, and at its least stable instant.
+    Every margin is the smaller of the two; responses are of the one that stands less error of an actuator, or
+    of an unstable one.
     """
     if so_far.step is None:
         return so_far
-    places = [Place(loop, so_far.step, where="as it starts" if so_far.regimes else "")]
-    places += [Place(loop, r.step, r.point, r.words or f"as at t = {r.time:.3g} s") for r in so_far.regimes]
-    loose = [p for p in places if not p.step.stable]
-    if loose:
-        worst = max(loose, key=lambda p: p.step.growth)
-        return replace(so_far, curves=worst.curves)
+    places = [Place(loop, so_far.step, where="as it starts" if so_far.instants else "")]
+    if so_far.instants:
+        worst = max(so_far.instants, key=lambda i: i.step.growth)
+        if worst.step.growth > so_far.step.growth:
+            places.append(Place(loop, worst.step, worst.point, f"as at t = {worst.time:.3g} s"))
+    if not places[-1].step.stable:
+        return replace(so_far, curves=places[-1].curves)
     delicate = min(places, key=lambda p: p.model_error.value)
     return replace(so_far, curves=delicate.curves, margins=margins(places))
 
 
-def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float) -> Check:
-    """Add the dry run with its knocks and, for a loop that is not linear, its regimes and free motion.
+def rehearsed(
+    so_far: Check, test: Checkable, loop: RunningLoop, seconds: float, *, heavy: int = 15_000
+) -> Check:
+    """Add the dry run, the exact reference, the instants of a loop that is not linear, and the ensemble.
 
     Parameters
     ----------
@@ -410,62 +432,30 @@ def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float)
         The test, and the loop that is analysed.
     seconds
         Length of the run that the check is for.
+    heavy
+        Statements of a linear tick beyond which a compiler needs more than some seconds.
     """
-    step = so_far.step
-    linear = step is not None and step.linear and not loop.adapted
-    if linear and loop.stands_for(test) and statements(test.tick.steps) > HEAVY:
+    if so_far.linear and loop.stands_for(test) and statements(test.tick.steps) > heavy:
         return replace(so_far, dry_run=linear_run(loop, seconds))
-    ran, rehearsal = dry_run(test, seconds, instants=0 if linear else INSTANTS)
-    if step is not None and ran.completed and loop.closed:
-        ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, loop.knock(step)))
-    if linear:
-        return replace(so_far, dry_run=ran)
-    elastic = {} if step is None else elastic_slopes(loop, step)
-    if elastic and ran.completed:
-        ran = replace(ran, points=(*ran.points, *turning_points(rehearsal, ran, list(elastic))))
-    seen = regimes(loop, ran.points, elastic)
-    so_far = replace(so_far, regimes=seen, unvisited=other_modes(loop, seen, elastic))
-    if ran.completed and ran.tripped is None:
-        ran = _let_go(ran, so_far, test, loop, rehearsal)
-    return replace(so_far, dry_run=ran)
-
-
-def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehearsal: Rehearsal) -> DryRun:
-    """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
-    step = so_far.step
-    push = {} if step is None else loop.knock(step)
-    after = AfterRun(test, rehearsal, push, so_far.steps)
-    share = SLIGHT if test.has_adaptive_gains else GENTLE if loop.adapted else 1.0
-    aim = share * sensible_knock(test, ran.peak)
-    free = after.free_motion(aim)
-    if not (loop.adapted or free.ended or free.grew or free.lasts):  # what one knock spares, another may not
-        other = after.free_motion(-OTHER * aim)
-        if not other.ended or other.rose:
-            free = max(free, other, key=lambda f: (f.grew, f.lasts, f.last))
-    if not loop.adapted and step is not None and step.resting:
-        # Where one regime is in force, nothing bends and converters show the force, it is the same elsewhere.
-        bends = len(so_far.regimes) > 1 or any("smooth" in kinds for kinds in step.bends.values())
-        bends = bends or any(error > ROUGH for error in ran.sensed.values())
-        for part in ASIDE if bends else ASIDE[:1]:
-            if free.ended or free.grew or free.lasts:
-                break
-            aside = after.free_motion(part * aim, loop.shove(step))
-            if not aside.ended or aside.rose:
-                free = max(free, aside, key=lambda f: (f.grew, f.lasts, f.last))
-    if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
-        free = after.free_motion(0.1 * aim)
-    if free.ended and not free.rose:  # what nothing holds may drift out of its limits: once more without them
-        unbounded = test.unlimited()
-        free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
-    if not loop.adapted or rehearsal.steps > LONG:
-        return replace(ran, free=free)
-    again = repetitions(test, rehearsal, loop.adapted, in_step_too=not all(s.stable for s in so_far.steps))
-    return replace(ran, free=free, repetitions=again.levels, given_up=again.given_up, diverged=again.diverged)
+    size = statements(test.tick.steps)
+    ran, rehearsal = dry_run(test, seconds, instants=0 if so_far.linear else min(9, max(2, 2000 // size)))
+    so_far = replace(so_far, dry_run=ran)
+    if not so_far.linear:
+        so_far = replace(so_far, instants=instants(loop, ran.points))
+    unstable_ = so_far.linear and so_far.step is not None and not so_far.step.stable
+    if unstable_ or not ran.completed or ran.tripped is not None:
+        return so_far  # that is clear
+    reference, off = against_exact(test, ran, rehearsal)
+    so_far = replace(so_far, reference=reference, off=off)
+    try:
+        return replace(so_far, ensemble=ensemble(test, ran, so_far.policy))
+    except BondloopError as error:
+        return replace(so_far, notes=(*so_far.notes, f"there is no ensemble of rehearsals: {error}"))
 
 
 def _explained(so_far: Check, test: HybridTest) -> Check:
     """Add poles without sampling, lags, and what the structure itself does: where they can be had."""
-    controller, small = test.controller, len(test.tick.states) <= LARGE
+    controller, small = test.controller, len(test.tick.states) <= 600
     try:
         if small and not all(s.stable for s in so_far.steps):
             whole, linear = structure(test)

@@ -26,8 +26,7 @@ from bondloop.substructure import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check.disturbance import Disturbance
-    from bondloop.check.free_motion import FreeMotion
+    from bondloop.check.ensemble import Twin
     from bondloop.engine.analysis.spectrum import Point
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import Checkable
@@ -79,19 +78,17 @@ class DryRun:
         reference, with or without their means, whichever is more; empty where the test has no reference.
     saturated
         By name of a sensor's channel, the share of samples at an end of its range.
-    disturbances
-        What became of knocks.
+    twins
+        What became of small disturbances, where that is known of the dry run alone.
     points
         Where the run stood at some instants, for linear analysis.
     tripped
         When the interlock tripped, in s, and why; None where it did not.
     backend
         ``"c"``, ``"numpy"``, or what else it was done with.
-    free
-        The motion after the excitation has ended; None where the loop is linear, and eigenvalues tell.
-    repetitions, given_up, diverged
-        For a controller that adapts: rms velocity in repetitions of the excitation, in m/s, without limits
-        where those came in their way; which limit that was; and whether they ended all the same.
+    frequency
+        Mean frequency of the slowest interface's motion, in Hz: rms velocity over rms displacement; at least
+        that of two periods in the run.
     """
 
     seconds: float
@@ -106,14 +103,11 @@ class DryRun:
     sampled_velocity: tuple[float, ...] = ()
     off_reference: Mapping[str, float] = field(default_factory=dict)
     saturated: Mapping[str, float] = field(default_factory=dict)
-    disturbances: tuple[Disturbance, ...] = ()
+    twins: tuple[Twin, ...] = ()
     points: tuple[Point, ...] = ()
     tripped: tuple[float, float] | None = None
     backend: str = "c"
-    free: FreeMotion | None = None
-    repetitions: tuple[float, ...] = ()
-    given_up: str = ""
-    diverged: bool = False
+    frequency: float = 1.0
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
 
@@ -125,6 +119,12 @@ class DryRun:
     def peak(self) -> float:
         """Largest displacement of an interface (actual), in m."""
         return float(self.windows.max(initial=0.0))
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything that can be told from rounding has moved the interfaces, or should have."""
+        names = [*self.channels_of(Role.ACTUAL, kind="flow"), *self.channels_of(Role.DESIRED, kind="flow")]
+        return any(self.peaks.get(n, 0.0) > FLOOR for n in names)
 
     @property
     def usage(self) -> dict[str, float]:
@@ -192,6 +192,7 @@ def dry_run(
         points=_points(rehearsal, log.instants(instants)) if instants else (),
         tripped=log.tripped,
         backend=rehearsal.runner.backend,
+        frequency=log.frequency(test.period),
         meanings=log.meanings,
         units={c.name: c.unit for c in test.tick.channels},
     )
@@ -242,6 +243,7 @@ class _Log:
         self.tripped: tuple[float, float] | None = None
         self._sums = {pair: np.zeros(5) for pair in self._pairs}
         self._slopes = np.zeros((count, 2))
+        self._moved = np.zeros((count, 4))
         self._samples = 0
         self._extremes: dict[tuple[str, str], tuple[float, int]] = {}
         self._spans = _sensor_spans(test)
@@ -280,6 +282,7 @@ class _Log:
             with np.errstate(invalid="ignore", over="ignore"):  # a run that diverges in this part
                 slope = (8 * (a[3:-1] - a[1:-3]) - (a[4:] - a[:-4])) / 12
                 self._slopes[i] += [(v[2:-2] * slope).sum(), (slope * slope).sum()]
+                self._moved[i] += [len(a), a.sum(), (a * a).sum(), (v * v).sum()]
             speed = np.abs(v)
             self._note("fast", first, speed, self.velocity[i])
             with np.errstate(invalid="ignore"):  # a run that diverges in this part
@@ -323,13 +326,23 @@ class _Log:
             for vs, ss in self._slopes
         ]
 
+    def frequency(self, period: float) -> float:
+        """Mean frequency of the interface that moves most slowly, in Hz."""
+        count, mean, square, speed = self._moved.T / np.maximum(self._moved[:, 0], 1)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = np.sqrt(speed / np.maximum(square - mean**2, 0.0)) / (2 * np.pi)
+        found = found[np.isfinite(found) & (found > 0) & (count > 0)]
+        least = 2 / (self.steps * period)
+        return float(np.clip(found.min(initial=0.1 / period), least, max(0.1 / period, least)))
+
     def saturated(self) -> dict[str, float]:
         """Share of samples at an end of a sensor's range."""
         return {n: k / max(self._samples, 1) for n, k in self._full.items() if k}
 
     def instants(self, count: int) -> list[int]:
-        """Return ticks worth a linear analysis."""
-        return sorted({*self.even(count), *(k for _, k in self._extremes.values() if k > 0)})
+        """Return ticks worth a linear analysis, some twice ``count``."""
+        extreme = [k for _, k in sorted(self._extremes.values(), reverse=True) if k > 0]
+        return sorted({*self.even(count), *extreme[:count]})
 
     def even(self, count: int) -> list[int]:
         """Return ticks spread over the run."""

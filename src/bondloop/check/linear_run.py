@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.disturbance import Disturbance
 from bondloop.check.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
+from bondloop.check.ensemble import Twin
 from bondloop.rehearsal import steps_of
 from bondloop.substructure import indexed
 
@@ -22,15 +22,8 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import OneStep, Values
 
 
-HEAVY = 15_000
-"""Statements of a tick beyond which a compiler needs more than some seconds."""
-
 BLOCK = 2000
 """Ticks whose outputs are kept before they are looked at."""
-
-
-SHIFT = 1e-5
-"""Size in m to which a knock is scaled: the answer of a linear loop is as large as the knock."""
 
 
 class _March:
@@ -121,28 +114,33 @@ def linear_run(loop: RunningLoop, seconds: float) -> DryRun:
         windows=windows,
         window=length * test.period,
         error=relative_error(sums / max(done, 1), 0.0),
-        disturbances=() if message else _knocked(loop, step, steps, velocities, [*desired, *actual]),
+        twins=() if message else _disturbed(loop, step, steps, velocities),
         backend="its one step, without noise",
     )
 
 
-def _knocked(
-    loop: RunningLoop, step: OneStep, steps: int, velocities: list[int], displacements: list[int]
-) -> tuple[Disturbance, ...]:
-    """Return what becomes of a knock; a linear loop's answer is the same whenever it comes."""
-    push = loop.knock(step)
+def _disturbed(loop: RunningLoop, step: OneStep, steps: int, velocities: list[int]) -> tuple[Twin, ...]:
+    """Return what becomes of an impulse; a linear loop's answer is the same whenever it comes."""
+    push = loop.impulse(step)
     if not push:
         return ()
     assert step.at is not None
     march = _March(step, step.at)
     march.x = np.array([push.get(n, 0.0) for n in step.states])
     length = window_length(steps)
-    peaks, shift = [], 0.0
+    peaks = []
     for i in range(WINDOWS):
         ticks = min(length, max(1, steps - i * length))
         outputs = march.go(np.zeros((ticks, len(step.probes))), free=True)
         peaks.append(float(np.abs(outputs[:, velocities]).max()))
-        if i < WINDOWS // 3:
-            shift = max(shift, float(np.abs(outputs[:, displacements]).max()))
-    scale = SHIFT / shift if shift > 0 else 1.0
-    return (Disturbance(0.0, shift * scale, np.array(peaks) * scale),)
+    times = (np.arange(WINDOWS) + 0.5) * length * step.period
+    soon = WINDOWS // 8
+    worst = soon + int(np.argmax(peaks[soon:]))
+    logs = np.log(np.maximum(peaks[soon:], 1e-300))
+    first = max(peaks[:soon]) or 1.0
+    return (
+        Twin(
+            0.0, 1.0, peaks[worst] / first, float(times[worst]),
+            float(np.polyfit(times[soon:], logs, 1)[0]),
+        ),
+    )  # fmt: skip

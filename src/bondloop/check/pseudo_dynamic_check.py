@@ -1,9 +1,11 @@
-"""The check of a pseudo-dynamic test: linearised as it runs, rehearsed dry and disturbed, and judged."""
+"""The check of a pseudo-dynamic test: linearised as it runs, rehearsed, and judged."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bondloop.check.checking import Check, rehearsed
 from bondloop.check.margins import Margins
@@ -59,10 +61,11 @@ def _measured(so_far: Check, loop: SteppedLoop) -> Check:
         so_far = replace(so_far, curves=loop.curves(step))
         if not step.stable:
             return so_far
-        worse = so_far.regimes and so_far.regimes[0].step.growth > step.growth + 1e-3 * abs(step.growth)
+        growth = max((i.step.growth for i in so_far.instants), default=-np.inf)
+        worse = growth > step.growth + 1e-3 * abs(step.growth)
         if worse:
             words = "margins can be had only where it starts, and it is less stable in a part of its motion"
             return replace(so_far, margins=Margins(left_out=words))
-        return replace(so_far, margins=loop.margins(step, "as it starts" if so_far.regimes else ""))
+        return replace(so_far, margins=loop.margins(step, "as it starts" if so_far.instants else ""))
     except BondloopError:  # a slope that does not exist with another size of the motion
         return so_far

@@ -56,7 +56,7 @@ class RunningLoop:
     """
 
     spared: ClassVar[tuple[str, ...]] = ("rig", "measured", "command")
-    """States that a knock leaves as they are: a model of a rig would take a command that jumps for an
+    """States that an impulse leaves as they are: a model of a rig would take a command that jumps for an
     impossible blow."""
 
     def __init__(self, test: HybridTest) -> None:
@@ -126,19 +126,11 @@ class RunningLoop:
         """Whether the loop is the whole test, so that its step, if linear, can be carried on instead."""
         return self.test is test
 
-    def knock(self, step: OneStep) -> dict[str, float]:
-        """Return what a short knock on the interfaces does to the states, for a unit of force."""
+    def impulse(self, step: OneStep) -> dict[str, float]:
+        """Return what a short impulse on the interfaces does to the states, for a unit of force."""
         kick = step.P[:, [step.probes.index(f) for f in self.forces]].sum(axis=1)
         return {
             n: float(x) for n, x in zip(step.states, kick, strict=True) if x and not within(n, *self.spared)
-        }
-
-    def shove(self, step: OneStep) -> dict[str, float]:
-        """Return what a unit of every excitation, for one sample, does to the states."""
-        driven = [step.probes.index(probe) for probe, _, _ in self._excitations]
-        moved = step.P[:, driven].sum(axis=1)
-        return {
-            n: float(x) for n, x in zip(step.states, moved, strict=True) if x and not within(n, *self.spared)
         }
 
     def excitations(self) -> list[str]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
+from bondloop.check import tolerances
 from bondloop.check.loop_curves import Curves, grid, tracking
-from bondloop.check.margins import FACTORS, MANY, Margins, border
+from bondloop.check.margins import Margins, border
 from bondloop.check.running_loop import RunningLoop
 from bondloop.substructure import indexed
 
@@ -35,8 +36,8 @@ class SteppedLoop(RunningLoop):
     """
 
     spared: ClassVar[tuple[str, ...]] = ()
-    """None: a table that is commanded by accelerations must share in a knock, or it drifts away from what is
-    computed."""
+    """None: a table that is commanded by accelerations must share in an impulse, or it drifts away from
+    what is computed."""
 
     def __init__(self, test: PseudoDynamicTest) -> None:
         alone = test.replaced(reference=False)
@@ -68,7 +69,7 @@ class SteppedLoop(RunningLoop):
         characteristic polynomial of the loop over that of the loop with the rig at rest. It encircles the
         origin where the loop L would encircle 1.
         """
-        if len(step.states) + step.step.places > MANY:
+        if len(step.states) + step.step.places > tolerances.TRIED_PLACES:
             return None
         f = grid(step)
         z = np.exp(2j * np.pi * f * step.period)[:, None]
@@ -92,13 +93,13 @@ class SteppedLoop(RunningLoop):
     def margins(self, step: OneStep, where: str = "") -> Margins:
         """Return how much larger or smaller the measured forces of a stable loop may be."""
         places = len(step.states) + step.step.places
-        if places > MANY:
+        if places > tolerances.TRIED_PLACES:
             return Margins(
                 left_out=f"with {places:,} states the margins are left out; they take dozens of spectra"
             )
 
         return Margins(
-            gain=border(self.with_gain, FACTORS),
-            least_gain=border(self.with_gain, [1 / k for k in FACTORS]),
+            gain=border(self.with_gain, tolerances.GAIN_FACTORS),
+            least_gain=border(self.with_gain, [1 / k for k in tolerances.GAIN_FACTORS]),
             where=where,
         )

@@ -398,10 +398,11 @@ class Machine:
         first = system.function(read)(x, u, [], list(system.values().values()))
         states = dict(zip(system.state_vars, x, strict=True))
         states.update(zip((*self.force, *self.watched), first, strict=True))
+        parameters = dict(system.values())
         for part in applied:
             states.update(part.states)
+            parameters.update(part.parameters)
         offered = {word: list(exprs) for word, exprs in motion.items()}
-        parameters = dict(system.values())
         return BuiltRig(states, parameters, self.force, offered, impose, switching=system.switching)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bondloop.check.finding import UNBUILT
 from bondloop.check.rules.rule import Rule
 from bondloop.engine.data import origin_of
+from bondloop.safety import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,13 +57,19 @@ def _blind_at_start(check: Check, test: Checkable, policy: CheckPolicy) -> Itera
 
 def _tangible(check: Check) -> bool:
     """Whether every part of a test has tangents, and its whole dry run was looked at."""
-    return not check.opaque and check.dry_run is not None and check.dry_run.free is not None
+    return not check.opaque and check.dry_run is not None and check.dry_run.completed
 
 
 def _too_short(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Mapping[str, object]]:
     last = max([test.last_event, *(s.cycle for s in test.signals)])
     if last > check.seconds + test.period:
         yield {"seconds": check.seconds, "last": last}
+
+
+def _switch_open(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Mapping[str, object]]:
+    ran = check.dry_run
+    if ran is not None and ran.completed and ran.peaks.get(DISPLACEMENT_SWITCH, 1.0) < 1:
+        yield {}
 
 
 BUILD = (
@@ -129,5 +136,16 @@ BUILD = (
         "What happens after the time that was rehearsed is not known: the strongest part of a record is not "
         "always its beginning. Check the test for the length of the run (`--seconds`).",
         _too_short,
+    ),
+    Rule(
+        "BL107",
+        "The displacement switch does not close",
+        "stop",
+        "the displacement switch does not close in the dry run",
+        "the displacement switch has not closed by the end of the dry run, so that nothing is known of the "
+        "loop that it closes; check a longer run, or close it sooner",
+        "Until the displacement switch has closed, the rig does not follow the numerical half. What was "
+        "rehearsed is not the test.",
+        _switch_open,
     ),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bondloop.check.finding import multiple
 from bondloop.check.rules.rule import Rule
-from bondloop.check.rules.stability import linear
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
@@ -37,7 +36,7 @@ def _delay(*, none: bool) -> Predicate:
             return
         if not delay.value < max(policy.delay_samples * test.period, policy.delay_margin):
             return
-        if none == (linear(check) and delay.value < policy.no_delay):
+        if none == (check.linear and delay.value < policy.no_delay):
             yield {
                 "delay": 1e3 * delay.value,
                 "samples": delay.value / test.period,
@@ -45,6 +44,21 @@ def _delay(*, none: bool) -> Predicate:
             }
 
     return found
+
+
+def _jitter(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    m = None if check.step is None else check.margins
+    if m is None or m.jitter is None or m.delay is None:
+        return
+    small = m.jitter.value < max(policy.delay_samples * test.period, policy.delay_margin)
+    if (
+        small and m.jitter.value < m.delay.value
+    ):  # where all commands may not be so late, another rule says it
+        yield {
+            "jitter": 1e3 * m.jitter.value,
+            "samples": m.jitter.value / test.period,
+            "frequency": m.jitter.frequency,
+        }
 
 
 def _factor(*names: str, none: bool) -> Predicate:
@@ -59,7 +73,7 @@ def _factor(*names: str, none: bool) -> Predicate:
                 continue
             off = abs(border.value - 1)
             small = 1 / policy.gain_margin < border.value < policy.gain_margin
-            if small and none == (linear(check) and off < policy.no_margin):
+            if small and none == (check.linear and off < policy.no_margin):
                 yield {
                     "factor": multiple(border.value),
                     "percent": 100 * off,
@@ -183,5 +197,17 @@ MARGINS = (
         "Neither a margin of delay nor of gain could be worked out, for the reason that is stated. The loop "
         "is stable, and nobody knows how much may change before it is not.",
         _unknown,
+    ),
+    Rule(
+        "BL311",
+        "Small margin of jitter",
+        "care",
+        "only {jitter:.3g} ms of jitter to spare",
+        "{jitter:.3g} ms of extra delay of every other command ({samples:.2g} samples) would make the loop "
+        "unstable at {frequency:.3g} Hz, where the same delay of all would not",
+        "A computer that is late now and then, or a link that repeats a packet, delays some commands and not "
+        "others. Measure when the commands reach the drive, not how long they take on the average, and give "
+        "the loop a fixed delay that none of them exceeds.",
+        _jitter,
     ),
 )

@@ -14,22 +14,12 @@ from bondloop.check.rules.rule import Rule
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
+    from bondloop.check.ensemble import Twin
     from bondloop.check.policy import CheckPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable
 
 Fields = Mapping[str, object]
-
-
-def linear(check: Check) -> bool:
-    """Whether the loop is linear, so that its eigenvalues decide.
-
-    Parameters
-    ----------
-    check
-        All but its findings.
-    """
-    return check.step is not None and check.step.linear and not check.regimes
 
 
 # -------------------------------------------------------------------- unstable, and why
@@ -91,7 +81,7 @@ def _unstable(name: str) -> Callable[[Check, Checkable, CheckPolicy], Iterator[F
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
         step = check.step
-        if step is None or step.stable or not linear(check):
+        if step is None or step.stable or not check.linear:
             return
         if why_unstable(check, test, policy, step) == name:
             yield unstable_fields(check, step)
@@ -105,19 +95,23 @@ def _unstable(name: str) -> Callable[[Check, Checkable, CheckPolicy], Iterator[F
 def _hidden_growth(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     if not _stable(check):
         return
-    assert check.step is not None
-    assert check.dry_run is not None
-    known = check.step.spectrum.outside is not None
-    limit = policy.hidden if known else 1.0
-    grown = [d for d in check.dry_run.disturbances if d.ratio > limit]
+    grown = [t for t in check.twins if _grows(check, t, policy)]
     if grown:
-        worst = max(grown, key=lambda d: d.ratio)
-        times = "beyond all bounds" if np.isinf(worst.ratio) else f"{worst.ratio:.3g} times"
-        yield {"time": worst.at, "size": 1e3 * worst.size, "times": times}
+        worst = max(grown, key=lambda t: t.last / t.first)
+        times = "beyond all bounds" if np.isinf(worst.last) else f"{worst.last / worst.first:.3g} times"
+        yield {"time": worst.at, "times": times}
+
+
+def _grows(check: Check, twin: Twin, policy: CheckPolicy) -> bool:
+    """Whether a disturbance of a linear loop has grown; where all eigenvalues are known, by a good deal."""
+    assert check.step is not None
+    if check.step.spectrum.outside is not None:
+        return twin.last > policy.hidden * twin.first > 0
+    return twin.last > twin.first > 0 and not twin.exponent < 0
 
 
 def _unanalysed(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
-    if _partly_known(check) and not _long_enough(check, policy):
+    if _partly_known(check, test, policy) and not _long_enough(check, policy):
         assert check.step is not None
         assert check.dry_run is not None
         yield {
@@ -128,21 +122,38 @@ def _unanalysed(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[
 
 
 def _unknown_rest(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
-    if _partly_known(check) and _long_enough(check, policy):
+    if _partly_known(check, test, policy) and _long_enough(check, policy):
         assert check.step is not None
         yield {"note": check.step.spectrum.note}
 
 
+def _own_unstable(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    if check.own and not check.unbounded and not check.linear:
+        yield {"growth": max(p.real for p in check.own)}
+
+
+def _itself(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    """Yield a structure that is unstable, in a linear loop or one in which nothing bounds it."""
+    yield from _unstable("BL203")(check, test, policy)
+    if check.own and check.unbounded and not check.linear and check.step is not None:
+        yield unstable_fields(check, check.step)
+
+
+def _refined(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    if check.refined:
+        yield {"refined": check.refined}
+
+
 def _stable(check: Check) -> bool:
     """Whether a loop is linear and no eigenvalue that is known speaks against it."""
-    return check.dry_run is not None and linear(check) and check.step is not None and check.step.stable
+    return check.dry_run is not None and check.linear and check.step is not None and check.step.stable
 
 
-def _partly_known(check: Check) -> bool:
+def _partly_known(check: Check, test: Checkable, policy: CheckPolicy) -> bool:
     """Whether some eigenvalues of a linear loop are not known, and no disturbance of its rehearsal grew."""
-    if not _stable(check) or check.step is None or check.dry_run is None:
+    if not _stable(check) or check.step is None:
         return False
-    return check.step.spectrum.outside is None and all(d.ratio <= 1 for d in check.dry_run.disturbances)
+    return check.step.spectrum.outside is None and not any(_hidden_growth(check, test, policy))
 
 
 def _long_enough(check: Check, policy: CheckPolicy) -> bool:
@@ -193,7 +204,7 @@ STABILITY = (
         "piece too; nothing holds it",
         "The complete structure, without cut and transfer system, has an unstable pole. The loop shows it "
         "as it is; no controller of the transfer system is to mend it.",
-        _unstable("BL203"),
+        _itself,
     ),
     Rule(
         "BL204",
@@ -243,6 +254,28 @@ STABILITY = (
         _unstable("BL207"),
     ),
     Rule(
+        "BL208",
+        "The structure itself is unstable at rest",
+        "care",
+        "the structure itself is unstable at rest",
+        "the structure itself is unstable at rest: a mode grows at {growth:.3g} 1/s in one piece too; what "
+        "bounds it there bounds it here",
+        "The complete structure, uncut, leaves its rest by itself and is bounded by a law that is not "
+        "linear, such as a spring that snaps through. Two runs of it part, in one piece as in the test.",
+        _own_unstable,
+    ),
+    Rule(
+        "BL210",
+        "The emulation of the rig is too coarse",
+        "care",
+        "the emulated rig was refined",
+        "as it is given the emulated rig is unstable by its own time step, and the check was made with "
+        "{refined}; rehearse with these: the rig in the laboratory has no steps",
+        "An explicit time step that is too long for what is stiff in the emulated rig is an error of the "
+        "rehearsal, not of the test. The check refines it; rehearsals with the steps as given run away.",
+        _refined,
+    ),
+    Rule(
         "BL209",
         "The stepped test is unstable",
         "stop",
@@ -259,8 +292,7 @@ STABILITY = (
         "A disturbance grows although no eigenvalue shows it",
         "stop",
         "a disturbance grows",
-        "a disturbance at t = {time:.3g} s, {size:.2g} mm at first, does not die away: by the end of the dry "
-        "run it has grown {times}",
+        "a disturbance at t = {time:.3g} s does not die away: in the dry run it grows {times}",
         "The eigenvalue of a slow mode can be too close to 1 to be told from that of a position that nothing "
         "returns, and of a large loop not all eigenvalues are known. The rehearsal was disturbed, and the "
         "disturbance grew.",
@@ -271,8 +303,8 @@ STABILITY = (
         "The stability of a large loop is not known",
         "stop",
         "it cannot be analysed",
-        "{note} That is not enough to know, and a dry run of {seconds:.3g} s is too short for a knock to "
-        "tell; check it with seconds={wanted:.3g}, reduce the model, or shorten the delay",
+        "{note} That is not enough to know, and a dry run of {seconds:.3g} s is too short for a "
+        "disturbance to tell; check it with seconds={wanted:.3g}, reduce the model, or shorten the delay",
         "Of a loop with very many states only the eigenvalues that matter most are sought, and not all were "
         "found. A disturbance of the rehearsal is the remaining evidence, and it was not followed for long "
         "enough.",
@@ -283,7 +315,7 @@ STABILITY = (
         "Not all eigenvalues are known",
         "care",
         "not all eigenvalues are known",
-        "{note} None of them grows, and a knock dies away in the dry run",
+        "{note} None of them grows, and a disturbance dies away in the dry run",
         "Of a loop with very many states only the eigenvalues that matter most are sought, and not all were "
         "found. Those that are known decay, and so did a disturbance of the rehearsal.",
         _unknown_rest,

@@ -44,22 +44,45 @@ def _off_reference(rule: str) -> Predicate:
     """Return the predicate of one of the three rules about the difference from the complete structure."""
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
-        ran = check.dry_run
-        if ran is None or not ran.completed:
+        if check.dry_run is None or not check.dry_run.completed:
             return
-        worst = max(ran.off_reference, key=lambda name: ran.off_reference[name], default="")
-        error = ran.off_reference.get(worst, 0.0)
-        if error > policy.off and rule == _grade(error, policy, parts=bool(check.own)):
-            yield {"name": worst, "size": percent(error)}
+        worst = max(check.off, key=lambda name: check.off[name], default="")
+        error = check.off.get(worst, 0.0)
+        if error > policy.off and rule == _grade(error, policy, parts=_parts(check)):
+            yield {"name": worst, "size": percent(error), "reference": _which(check)}
 
     return found
 
 
+def _which(check: Check) -> str:
+    """Say what the dry run is compared with."""
+    return "exact reference" if check.reference else "test's own reference"
+
+
+def _parts(check: Check) -> bool:
+    """Whether any two runs of the complete structure part: it is unstable, or two integrations of it do."""
+    exact = check.reference
+    return bool(check.own) or (bool(exact) and exact.agrees_until < check.seconds / 2)
+
+
 def _grade(error: float, policy: CheckPolicy, *, parts: bool) -> str:
-    """Return the rule for a difference; any two runs of a structure that is unstable by itself part."""
+    """Return the rule for a difference."""
     if parts:
         return "BL606"
     return "BL604" if error > policy.lost else "BL605"
+
+
+def _scheme(*, lost: bool) -> Predicate:
+    """Return the predicate of an integration scheme that is off by itself; or so far that all is `lost`."""
+
+    def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+        error = check.reference.scheme_error if check.reference else None
+        if error is None or not error > policy.off or _parts(check):
+            return
+        if lost == (error > policy.lost):
+            yield {"size": percent(error), "period": 1e3 * test.period}
+
+    return found
 
 
 def _undersampled(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -74,8 +97,12 @@ TRACKING = (
     "structure that is tested is not the one that is meant"
 )
 REFERENCE = (
-    "in the dry run '{name}' is {size} (rms) off the test's own reference, the complete structure; stable or "
-    "not, this loop tests another one"
+    "in the dry run '{name}' is {size} (rms) off the {reference}, the complete structure; stable or not, "
+    "this loop tests another one"
+)
+SCHEME = (
+    "the integration scheme of the numerical half makes an error of {size} (rms) by itself at a step of "
+    "{period:.3g} ms; take a more accurate one, such as RK4, or a higher rate"
 )
 
 WORTH = (
@@ -136,8 +163,8 @@ WORTH = (
         "An unstable structure departs from its reference",
         "care",
         "{size} off the reference",
-        "in the dry run '{name}' is {size} (rms) off the test's own reference; the structure is unstable by "
-        "itself, so that any two runs of it part: compare the beginnings, or statistics",
+        "in the dry run '{name}' is {size} (rms) off the {reference}; any two runs of the complete "
+        "structure part: compare the beginnings, or statistics",
         "Of a structure that is unstable in one piece no two runs stay together, so that the difference from "
         "the reference is no fault of the loop.",
         _off_reference("BL606"),
@@ -151,5 +178,25 @@ WORTH = (
         "Between two samples the excitation does what the test does not see: it would run with another one. "
         "Sample faster, or filter the record.",
         _undersampled,
+    ),
+    Rule(
+        "BL608",
+        "The integration scheme is far off",
+        "vain",
+        "integration error of {size}",
+        SCHEME,
+        "The complete structure was integrated with the test's own scheme and step, without cut, rig and "
+        "delay. The result differs from the exact one by more than half.",
+        _scheme(lost=True),
+    ),
+    Rule(
+        "BL609",
+        "The integration scheme is not accurate",
+        "care",
+        "integration error of {size}",
+        SCHEME,
+        "The complete structure was integrated with the test's own scheme and step, without cut, rig and "
+        "delay. The difference from the exact result is in the test, whatever the rig does.",
+        _scheme(lost=False),
     ),
 )

@@ -5,6 +5,7 @@ from bondloop.engine.codegen.batch import Batch as Batch
 from bondloop.engine.codegen.batch import BatchResult as BatchResult
 from bondloop.engine.codegen.batch import BatchRun as BatchRun
 from bondloop.engine.codegen.batch import next_size as next_size
+from bondloop.engine.codegen.c_lanes import lane_obstacle as lane_obstacle
 from bondloop.engine.codegen.c_text import c_number as c_number
 from bondloop.engine.codegen.c_text import c_string as c_string
 from bondloop.engine.codegen.c_writer import write_c as write_c

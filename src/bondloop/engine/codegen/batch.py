@@ -426,6 +426,7 @@ class BatchRun:
         self.count = 0
         self._batch, self._table, self._jobs = batch, table, jobs or os.cpu_count() or 1
         self._parts = parts = batch._parts
+        self._places: tuple[_Parts, dict[str, int]] | None = None
         self._state = np.tile(parts.plan.initial(), (len(table), 1))
         for name, column in batch._begins.items():
             self._state[:, self._place(name)] = table[:, column]
@@ -438,7 +439,12 @@ class BatchRun:
         return len(self._table)
 
     def _place(self, state: str) -> int:
-        return next(i for i, v in enumerate(self._parts.plan.states) if v.name == state)
+        places = self._places
+        if places is None or places[0] is not self._parts:  # looked up after every stretch
+            places = self._places = (
+                self._parts, {v.name: i for i, v in enumerate(self._parts.plan.states)}
+            )  # fmt: skip
+        return places[1][state]
 
     def advance(
         self, ticks: int, inputs: ArrayLike | None = None, progress: Progress | None = None
