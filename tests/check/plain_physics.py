@@ -558,7 +558,8 @@ class JudgePolicy:
         operator would see.
     decays
         A vibration is not sustained where its rms of the last quarter of the time after the input was held is
-        below this share of that of the second quarter.
+        below this share of that of the second quarter: it comes to rest, if late, as a structure of little
+        damping does by itself.
     stays, longer
         One that is dying away, or falls below ``stays`` between the same quarters, is looked at for so many
         times as long before it is judged: a loop with a tenth of its damping left comes to rest, only later.
@@ -801,7 +802,7 @@ def _sustained(
                     words.append(f"the loop amplifies noise {last / noise if noise else math.inf:.2g} times")
             if last < policy.decays * before and not growing:
                 words.append(f"{word} still {100 * share:.2g} % but dying away")
-                worst, doubt = max(worst, min(share, 0.99 * policy.sustains)), True
+                worst, doubt = max(worst, min(share, 0.99 * policy.rests)), True
                 continue
             doubt = doubt or last < policy.stays * before
             desired = channel(run, "desired.velocity", i, number)[end]
