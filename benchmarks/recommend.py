@@ -3,8 +3,9 @@
     python benchmarks/recommend.py [NAME ...] [--finer 3] [--limit 600]
 
 Brute force tries the same families over grids whose every scale has so many times as many steps, the force
-held and carried on, rehearses all that is stable, and checks the best in full until one passes. With a limit
-it takes the grid in random order, and says how much of it was tried in that time.
+held and carried on, rehearses them as modelled and with drawn rigs, and checks the best in full until one
+passes. With a limit it takes the grid in random order, and says how much of it was tried in that time. What
+is compared is the cost: the largest error with drawn rigs, with what noise makes of the command.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
@@ -66,22 +68,28 @@ CASES: dict[str, tuple[Callable[[], bl.HybridTest], Callable[[], Process | None]
 def brute_force(
     name: str, finer: int, families: list[str], limit: float
 ) -> tuple[float, str, int, int, float]:
-    """Return the least error that passes, its settings, how many were tried, of how many, and seconds."""
+    """Return the least cost that passes, its settings, how many were tried, of how many, and seconds."""
     make, process, seconds = CASES[name]
     began = time.perf_counter()
     test = with_excitation(make())
     bench = Bench(test, seconds)
     task = task_of(test, process(), bench.velocity)
     bench = bench.with_choice(carried_on(test, task.frequency))
-    search = Search(bench, task, [FAMILIES[f] for f in families], time.monotonic() + limit)
-    grid = search.coarse(finer)
+    search = Search(bench, task, [FAMILIES[f] for f in families])
+    grid = [
+        replace(c, carried=way)
+        for family in families
+        for c in FAMILIES[family].candidates(task, finer)
+        for way in bench.ways
+    ]
     if math.isfinite(limit):
         random.Random(1).shuffle(grid)
-    search.run(grid, jobs=2)
-    for trial in search.ranked():
-        if bench.checked(trial).passed:
+    search.run(grid, time.monotonic() + limit, jobs=2)
+    for trial in map(bench.checked, search.ranked()):
+        if trial.passed:
             words = f"{trial.candidate.family.name}({trial.words})"
-            return trial.error, words, len(search.trials), len(grid), time.perf_counter() - began
+            cost = trial.cost(bench.policy)
+            return cost, words, len(search.trials), len(grid), time.perf_counter() - began
     raise SystemExit(f"{name}: nothing passes")
 
 
@@ -103,8 +111,8 @@ def main() -> None:
             continue
         families = options.family or list(FAMILIES)
         least, words, count, whole, took = brute_force(name, options.finer, families, options.limit)
-        ratio = answer.best.error / least if answer.best is not None else float("nan")
-        print(f"brute force: {100 * least:.4g} % with {words}, {count} of {whole} tried in {took:.0f} s")
+        ratio = answer.best.cost(answer.policy) / least if answer.best is not None else float("nan")
+        print(f"brute force: cost {100 * least:.4g} % with {words}, {count} of {whole} tried in {took:.0f} s")
         print(f"ratio {ratio:.3f}\n", flush=True)
 
 

@@ -119,6 +119,9 @@ def _case(text: str) -> int:
     "emulated actuator is identified.",
 )
 @click.option("--family", "families", multiple=True, help="Try only this family of compensators; repeatable.")
+@click.option(
+    "--target", type=PART, help="Error against the complete structure that is good enough; 5 % if left out."
+)
 @click.option("--seconds", type=TIME, help="Length of a rehearsal; the test's own if left out.")
 @click.option("--budget", type=TIME, default=120.0, help="Seconds in which settings are tried and checked.")
 @click.option(
@@ -148,6 +151,7 @@ def tune(  # noqa: PLR0913, PLR0917 - an argument an option
     settings: tuple[str, ...],
     process: Path | None,
     families: tuple[str, ...],
+    target: float | None,
     seconds: float | None,
     budget: float,
     over: tuple[str, ...],
@@ -161,7 +165,10 @@ def tune(  # noqa: PLR0913, PLR0917 - an argument an option
     figures: bool,
     as_json: bool,
 ) -> None:
-    """Find the compensator that suits a test, with its settings; exits with 1 where none passes the check."""
+    """Find the compensator that suits a test, with its settings; exits with 1 where none passes the check.
+
+    Of all that meet the target error, the most robust over actuators and sensors that are off is taken.
+    """
     from bondloop.transfer import Process
     from bondloop.tuning import recommend
 
@@ -174,8 +181,8 @@ def tune(  # noqa: PLR0913, PLR0917 - an argument an option
         return
     model = None if process is None else Process.load(process)
     answer = recommend(
-        model, test, families=families or None, seconds=own_length(test, module, seconds), budget=budget,
-        extrapolate=extrapolate, progress=silent if as_json else None,
+        model, test, target=target, families=families or None, seconds=own_length(test, module, seconds),
+        budget=budget, extrapolate=extrapolate, progress=silent if as_json else None,
     )  # fmt: skip
     folder = out or Path("out") / short_name(source)
     folder.mkdir(parents=True, exist_ok=True)

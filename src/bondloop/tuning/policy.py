@@ -1,11 +1,12 @@
-"""How far a search for a compensator goes, and what it counts as equal."""
+"""How far a search for a compensator goes, what it aims at, and what it counts as equal."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from bondloop.check import CheckPolicy
 from bondloop.engine.data import Parameter
 
 
@@ -13,13 +14,37 @@ from bondloop.engine.data import Parameter
 class TuningPolicy:
     """How far `recommend` searches: sizes, shares of its time, and what counts as equal.
 
-    The numbers were set with `benchmarks/recommend.py`, which compares a search with brute force.
+    Sizes and shares were set with `benchmarks/recommend.py`, which compares a search with brute force. Shares
+    are plain numbers.
 
     Parameters
     ----------
-    most_ticks, few_ticks
-        Ticks of a rehearsal at most, and of one over the coarse grid. A longer test is tried on its
-        beginning, and checked in full.
+    target
+        Rms error against the complete structure, as a share, that is good enough. Below it the more robust
+        compensator is worth more than the more exact one. The check doubts a result from 10 % on: half of
+        that is left to what is not rehearsed, such as specimen and fixtures.
+    errors
+        The laboratory's policy of the check: by how much actuators, latency and sensors may be off, which is
+        what a compensator has to stand, and the limits by which the best few are checked.
+    lanes
+        Rehearsals of a setting in the search: as modelled, and with drawn actuators. 32 are four packs of
+        a processor's lanes, and the largest of some 30 errors is the quantile of 90 % at 95 % of confidence.
+    promised
+        Fresh draws by which the best few are judged. The largest of 64 errors bounds 95 % of all at 96 % of
+        confidence, and fresh draws know nothing of the search.
+    repeats
+        Further rehearsals as modelled, with other noise, where the rig has noise; the worst of them is what
+        has to meet the target.
+    lost
+        Error from which a rehearsal counts as unstable. With errors as large as the motion nothing is tested.
+    sensor_noise
+        Noise of demand and displacement sensor against the rms of the motion. A sensor has some 0.01 % of its
+        full scale, and a test uses a fifth of that.
+    noise_limit
+        Largest noise of a command, against the rms of the motion, that is counted. More is no better, but
+        comparisons go on.
+    most_ticks
+        Ticks of a rehearsal at most. A longer test is tried on its beginning, and checked in full.
     coarse_share, fine_share
         Shares of the time after which the coarse grid and the refinement are over; the rest is for checks.
     power, nyquist
@@ -40,9 +65,8 @@ class TuningPolicy:
         Steps of the complete structure for each sample that are tried until two of them agree: a specimen
         may be too stiff for the steps of the computer.
     hopeless
-        A family whose best about the middle has so many times the least error is dropped.
-    full_length
-        Of each family, as many of the coarse grid are tried at full length.
+        A family whose best about the middle has so many times the cost of the best, and so many times the
+        target's error, is dropped.
     refined, refined_of_each
         How many are refined, each with other choices (order, span, kind), and how many of one family at most
         with the force held, and as many with the force carried on: each way wants other numbers.
@@ -50,19 +74,25 @@ class TuningPolicy:
         In each round over the settings of all that is refined, tries for each scale, its ends not counted;
         and what gains less than this factor in a round is not refined any more.
     checked, most_checked
-        Of the best, as many are checked in full; and until one passes, at most so many.
-    close, sure
-        Errors within this factor of the least count as equal: then margin decides, and noise. Margins within
-        this factor of the largest count as equal.
+        Of the best of each family, as many are checked in full; and until one passes, at most so many.
+    close
+        Costs within this factor of the least count as equal: then that which needs no care is taken.
 
     Examples
     --------
-    >>> TuningPolicy(checked=2).most_checked
-    10
+    >>> TuningPolicy(target="3 %").target
+    0.03
     """
 
+    target: Parameter = Parameter(0.05, above=0, most=1, unit="1")
+    errors: CheckPolicy = field(default_factory=CheckPolicy)
+    lanes: int = 32
+    promised: int = 64
+    repeats: int = 4
+    lost: float = 1.0
+    sensor_noise: float = 5e-4
+    noise_limit: float = 1.0
     most_ticks: int = 200_000
-    few_ticks: int = 40_000
     coarse_share: float = 0.6
     fine_share: float = 0.85
     power: float = 0.99
@@ -75,8 +105,7 @@ class TuningPolicy:
     force_points: int = 4
     latest_force: float = 20.0
     finer: tuple[int, ...] = (8, 16, 32, 64)
-    hopeless: float = 8.0
-    full_length: int = 3
+    hopeless: float = 2.0
     refined: int = 8
     refined_of_each: int = 2
     tries: tuple[int, ...] = (2, 4)
@@ -84,7 +113,6 @@ class TuningPolicy:
     checked: int = 4
     most_checked: int = 10
     close: float = 1.1
-    sure: float = 0.95
 
 
 POLICY = TuningPolicy()

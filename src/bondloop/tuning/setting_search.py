@@ -76,26 +76,18 @@ def closed_in(error: Callable[[float], float], start: float, tries: int, near: f
         errors[place] = error(place)
 
 
-def _tolerable(trials: Iterable[Trial]) -> list[Trial]:
-    """Return those that pass their check, and of them those that need no care, if there are any."""
-    passed = [t for t in trials if t.check is not None and t.check.passed]
-    return [t for t in passed if t.check is not None and t.check.level == "run"] or passed
-
-
 def chosen(trials: Iterable[Trial], policy: TuningPolicy = POLICY) -> Trial | None:
     """Return the one to take of those that were checked.
 
-    Of those that pass, the least error; where others come within a tenth of it, of these the one that needs
-    no care, then the largest margin, then the least noise.
+    Of those that pass, the best by `Trial.grade`; where others of its level come within a tenth of it, of
+    these the best that needs no care.
     """
-    passed = [t for t in trials if t.check is not None and t.check.passed]
+    passed = sorted((t for t in trials if t.passed), key=lambda t: t.rank(policy))
     if not passed:
         return None
-    least = min(t.error for t in passed)
-    close = _tolerable(t for t in passed if t.error <= policy.close * least)
-    widest = max(t.margin for t in close)
-    wide = [t for t in close if t.margin >= policy.sure * widest]
-    return min(wide, key=lambda t: (t.noise if math.isfinite(t.noise) else math.inf, t.error))
+    level, least = passed[0].grade(policy)
+    close = (t for t in passed if t.grade(policy) <= (level, policy.close * least))
+    return next((t for t in close if t.check is not None and t.check.level == "run"), passed[0])
 
 
 class Search:
@@ -109,8 +101,6 @@ class Search:
         What they are to do.
     families
         What is tried.
-    until
-        The time, by `time.monotonic`, after which nothing new is begun.
     progress
         Called with (candidates done, candidates in all).
     policy
@@ -122,17 +112,16 @@ class Search:
         bench: Bench,
         task: Task,
         families: Iterable[Family],
-        until: float = math.inf,
         progress: Callable[[int, int], None] | None = None,
         policy: TuningPolicy = POLICY,
     ) -> None:
-        self.bench, self.task, self.until, self.progress = bench, task, until, progress
+        self.bench, self.task, self.until, self.progress = bench, task, math.inf, progress
         self.policy = policy
         self.trials: dict[tuple[object, ...], Trial] = {}
-        self.dismissed: list[Trial] = []
         self.unsuited: dict[str, str] = {}
         self.settings: dict[str, dict[str, Setting]] = {}
-        self.whole = self.untried = 0
+        self.planned: set[tuple[object, ...]] = set()
+        self.unrefined = 0
         self._families = list(families)
 
         for family in self._families:
@@ -146,6 +135,21 @@ class Search:
         """Return the middle of each family's settings and each setting's other values."""
         return _in_turn(list(family.star(self.task)) for family in self._families)
 
+    def middles(self) -> list[Candidate]:
+        """Return the middle of each family's settings: every family is tried before any is gone into."""
+        return [next(iter(family.star(self.task))) for family in self._families]
+
+    @property
+    def untried(self) -> int:
+        """How many of what was planned were not tried."""
+        return len(self.planned - self.trials.keys())
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """Families of which nothing was tried."""
+        tried = {t.candidate.family.name for t in self.trials.values()}
+        return tuple(f.name for f in self._families if f.name not in tried)
+
     def carried(self) -> list[Candidate]:
         """Return the best of the families of promise, with the force carried on, and what lies about them.
 
@@ -156,12 +160,21 @@ class Search:
             best = replace(trial.candidate, carried=True)
             scales = {n: s for n, s in self.settings[best.family.name].items() if s.between}
             rows.append([best, *(best.other(**{n: v}) for n, s in scales.items() for v in s.values)])
-        return [c for c in _in_turn(rows) if c.key not in self.trials]
+        return _in_turn(rows)
 
     def _promising(self) -> list[Trial]:
         """Return the best of each family, without those that are far behind."""
         best = self.best_of_each()
-        return [t for t in best if t.error <= self.policy.hopeless * best[0].error]
+        if not best:
+            return []
+        level, least = best[0].grade(self.policy)
+        enough = max(best[0].error, self.policy.target)
+        near = (level, self.policy.hopeless * least)
+        return [
+            t
+            for t in best
+            if t.grade(self.policy) <= near or self.policy.target < t.error <= self.policy.hopeless * enough
+        ]
 
     def rest(self) -> list[Candidate]:
         """Return all combinations of settings for the families of promise, the force in the better way.
@@ -176,30 +189,27 @@ class Search:
             for f in self._families
             if f.name in promising or f.name not in ran
         ]
-        return [c for c in _in_turn(rows) if c.key not in self.trials]
+        return _in_turn(rows)
 
-    def coarse(self, finer: int = 1) -> list[Candidate]:
-        """Return all combinations of the families' settings, both ways of the force.
+    def run(self, candidates: Sequence[Candidate], until: float, jobs: int = 1) -> None:
+        """Try candidates, as far as time allows.
 
         Parameters
         ----------
-        finer
-            How many steps to make of each step of a scale.
+        candidates
+            What to try.
+        until
+            The time, by `time.monotonic`, after which nothing new is begun.
+        jobs
+            How many at a time.
         """
-        return _in_turn(
-            [replace(c, carried=way) for c in family.candidates(self.task, finer) for way in self.bench.ways]
-            for family in self._families
-        )
-
-    def run(self, candidates: Sequence[Candidate], jobs: int = 1) -> None:
-        """Try candidates, as far as time allows."""
-        self.whole += len(candidates)
+        self.until = until
+        self.planned |= {c.key for c in candidates}
         pool = ThreadPoolExecutor(jobs)
         try:
-            for trial in pool.map(self.tried, candidates):
-                self.untried += trial is None
+            for _ in pool.map(self.tried, candidates):
                 if self.progress is not None:
-                    self.progress(min(len(self.trials), self.whole - 1), self.whole)
+                    self.progress(min(len(self.trials), len(self.planned) - 1), len(self.planned))
         finally:  # who interrupts it does not wait for the rest
             pool.shutdown(cancel_futures=True)
 
@@ -212,14 +222,24 @@ class Search:
             self.trials[key] = self.bench.tried(candidate)
         return self.trials[key]
 
-    def refine(self) -> None:
+    def refine(self, until: float) -> None:
         """Look about the best, in rounds, so that all have had one before time is over."""
+        self.until = until
         starts = self.starts()
         for tries in self.policy.tries:
-            better = [(start, self.refined(start, tries)) for start in starts]
+            better: list[tuple[Trial, Trial]] = []
+            for start in starts:
+                if self.untested or time.monotonic() > until:
+                    self.unrefined += 1
+                    continue
+                better.append((start, self.refined(start, tries)))
             starts = sorted(
-                (b for s, b in better if b.error < self.policy.least_gain * s.error), key=lambda t: t.error
+                (b for s, b in better if self._rank(b) < self.policy.least_gain * self._rank(s)),
+                key=self._rank,
             )
+
+    def _rank(self, trial: Trial) -> float:
+        return trial.rank(self.policy)
 
     def refined(self, start: Trial, tries: int) -> Trial:
         """Return the best that is found about a candidate, setting by setting.
@@ -232,7 +252,7 @@ class Search:
                 others = self._along(best, name, setting, tries)
             else:
                 others = self._others(best, name, setting)
-            best = min([best, *others], key=lambda t: t.error)
+            best = min([best, *others], key=self._rank)
         return best
 
     def _others(self, best: Trial, name: str, setting: Setting) -> list[Trial]:
@@ -255,25 +275,14 @@ class Search:
             if trial is None:
                 return math.inf
             seen.append(trial)
-            return trial.error
+            return self._rank(trial)
 
         closed_in(error, at, tries)
         return seen
 
-    def again(self, bench: Bench) -> None:
-        """Go on at another bench, with what was best so far of each family and overall."""
-        by_family: dict[str, list[Trial]] = {}
-        for trial in self.ranked():
-            by_family.setdefault(trial.candidate.family.name, []).append(trial)
-        self.bench, self.dismissed = bench, list(self.trials.values())
-        self.trials = {}
-        self.run([t.candidate for trials in by_family.values() for t in trials[: self.policy.full_length]])
-        rest = (t for t in self.dismissed if t.candidate.key not in self.trials)
-        self.dismissed = [replace(t, whole=False) for t in rest]
-
     def ranked(self) -> list[Trial]:
-        """Return all that came to an end, the least error first."""
-        return sorted((t for t in self.trials.values() if t.ran), key=lambda t: t.error)
+        """Return all that came to an end, the best first."""
+        return sorted((t for t in self.trials.values() if t.ran), key=self._rank)
 
     def starts(self) -> list[Trial]:
         """Return what is worth refining: the best with different choices, some of each family."""
@@ -290,21 +299,19 @@ class Search:
         return list(starts.values())[: self.policy.refined]
 
     def best_of_each(self) -> list[Trial]:
-        """Return the best of each family, the least error first."""
+        """Return the best of each family, the best first."""
         best: dict[str, Trial] = {}
         for trial in self.ranked():
             best.setdefault(trial.candidate.family.name, trial)
         return list(best.values())
 
-    def checked(self) -> list[Trial]:
-        """Check the best in full: those near the least error, and on until one passes."""
-        queue = list({t.candidate.key: t for t in (*self.best_of_each(), *self.ranked())}.values())
-        least = queue[0].error if queue else math.inf
-        policy, near = self.policy, self.policy.close * least
-        queue.sort(key=lambda t: t.error > near)  # near ones first, of every family
+    def checked(self, until: float) -> list[Trial]:
+        """Check the best in full: some of different families, and on until one passes."""
+        some = self.policy.checked
+        queue = {t.candidate.key: t for t in (*self.best_of_each()[:some], *self.ranked())}
         done: list[Trial] = []
-        for i, trial in enumerate(queue[: policy.most_checked]):
-            if any(t.passed for t in done) and (i >= policy.checked or trial.error > near):
+        for trial in list(queue.values())[: self.policy.most_checked]:
+            if any(t.passed for t in done) and (len(done) >= some or time.monotonic() > until):
                 break
             done.append(self.bench.checked(trial))
         self.trials.update({t.candidate.key: t for t in done})

@@ -1,8 +1,9 @@
-"""One compensator, tried: its margin by the linear loop, its error by a rehearsal."""
+"""One compensator, tried: its margin by the linear loop, its errors by rehearsals, as modelled and drawn."""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,37 @@ from bondloop.check import Check, Place, RunningLoop, check, coupled
 from bondloop.control import Compensator, Direct, Measured
 from bondloop.display import brief
 from bondloop.engine.analysis.spectrum import one_step, within
-from bondloop.engine.codegen import Runner
-from bondloop.engine.ir import Channel, Tick, Var, every
+from bondloop.engine.codegen import Batch
+from bondloop.engine.ir import (
+    Assign,
+    Channel,
+    Const,
+    Op,
+    Tick,
+    Update,
+    Var,
+    every,
+    select,
+    substitute,
+    variables,
+)
 from bondloop.engine.passes import Context, without_numbers
 from bondloop.errors import BondloopError
-from bondloop.rehearsal import Rehearsal, steps_of, trip, why_stopped
-from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.rehearsal import steps_of
+from bondloop.rigs import SEED
+from bondloop.safety import CAUSE, DISPLACEMENT_SWITCH, FORCE_SWITCH
+from bondloop.signals import tabulated_inputs
 from bondloop.substructure import indexed
 from bondloop.tuning.policy import POLICY, TuningPolicy
 from bondloop.tuning.task import PLAIN, open_loop_velocity, true_velocities
+from bondloop.tuning.uncertain_rig import UncertainRig
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control import Candidate, Controller
-    from bondloop.engine.codegen import Result
+    from bondloop.engine.codegen import BatchResult
+    from bondloop.engine.ir import Expr
     from bondloop.hybrid import HybridTest
 
 
@@ -46,9 +63,15 @@ class Trial:
         error where there is nothing to compare with. Infinite where the run does not come to its end.
     tracking
         Rms error of the actual against the desired displacement, as a share.
+    bound
+        The largest error as modelled, whatever the noise: the error itself where the rig has none.
+    drawn, stable
+        How many rigs were drawn that differ from their model, and with how many of them the loop was stable.
+    worst
+        The largest error of those with which it was.
     margin
         The relative change of the actuator's response, of any phase, that makes the loop unstable: where the
-        test starts, or the least that its check has found.
+        test starts, or the least that its check has found. 0 where it is not stable there.
     noise
         Rms of the command for white noise of rms 1 on the demand and on the measured displacement; NaN where
         the controller is no compensator.
@@ -56,19 +79,20 @@ class Trial:
         Why it was given up, or what the check says; empty where there is nothing to say.
     check
         Its whole check, where it was among the last few.
-    whole
-        Whether it was rehearsed at full length; otherwise its errors are those of a shorter run.
     """
 
     candidate: Candidate
     controller: Controller | None = None
     error: float = math.inf
     tracking: float = math.inf
+    bound: float = math.inf
+    drawn: int = 0
+    stable: int = 0
+    worst: float = math.inf
     margin: float = 0.0
     noise: float = math.nan
     note: str = ""
     check: Check | None = None
-    whole: bool = True
 
     __repr__ = brief
 
@@ -82,6 +106,28 @@ class Trial:
         """Whether it passed the check; None where it was not checked, for others are better."""
         return None if self.check is None else self.check.passed
 
+    def cost(self, policy: TuningPolicy) -> float:
+        """Return the worst error with drawn rigs, with what noise of sensors makes of the command."""
+        noise = 0.0 if math.isnan(self.noise) else policy.sensor_noise * self.noise
+        return math.hypot(self.worst, min(noise, policy.noise_limit))
+
+    def grade(self, policy: TuningPolicy) -> tuple[int, float]:
+        """Return how good it is, the least first.
+
+        0 and the cost, where it meets the target and is stable with all drawn rigs; 1 and the share of rigs
+        with which it is not; 2 and the error, where it does not meet the target.
+        """
+        if self.bound > policy.target:
+            return 2, self.error
+        if self.stable < self.drawn:
+            return 1, 1 - self.stable / self.drawn
+        return 0, self.cost(policy)
+
+    def rank(self, policy: TuningPolicy) -> float:
+        """Return its grade as one number."""
+        level, value = self.grade(policy)
+        return level + value / (1 + value) if math.isfinite(value) else math.inf
+
     @property
     def words(self) -> str:
         """Its settings, shortly."""
@@ -93,7 +139,8 @@ class Trial:
         return {
             "family": self.candidate.family.name, "settings": dict(self.candidate.values),
             "carried": self.candidate.carried,
-            "error": self.error, "tracking": self.tracking, "margin": self.margin, "noise": self.noise,
+            "error": self.error, "tracking": self.tracking, "drawn": self.drawn, "stable": self.stable,
+            "worst": self.worst, "margin": self.margin, "noise": self.noise,
             "passed": self.passed, "note": self.note,
         }  # fmt: skip
 
@@ -114,7 +161,7 @@ class Bench:
     carried
         The same test with its measured force carried on over the step; None where there is no such choice.
     policy
-        With which steps the complete structure is computed.
+        How many rigs are drawn, how they may differ, and the steps of the complete structure.
 
     Attributes
     ----------
@@ -129,87 +176,115 @@ class Bench:
         carried: HybridTest | None = None,
         policy: TuningPolicy = POLICY,
     ) -> None:
-        self.test, self.seconds, self._carried, self.policy = test, seconds, carried, policy
-        # What all ticks have in common keeps its numbers; those of the controllers become parameters.
-        self._fixed = {way: _in_common(self.held_or_carried(way)) for way in self.ways}
+        self.test, self.seconds, self.policy = test, seconds, policy
+        self._tests = {False: test} if carried is None else {False: test, True: carried}
+        self.steps = steps_of(seconds, test.period)
         self._truth = {} if test.reference is not None else true_velocities(test, seconds, policy)
         known = list(self._truth.values()) or [open_loop_velocity(test, seconds)]
         self.velocity = max(known, key=lambda v: float(np.abs(v).max(initial=0.0)))
+        tables = list(test.tables.values())
+        inputs = tabulated_inputs(tables, self.steps, test.period) if tables else np.zeros((self.steps, 0))
+        self._inputs = np.column_stack([inputs, *(true[: self.steps] for true in self._truth.values())])
+        self._rigs: dict[bool, tuple[UncertainRig, set[str]]] = {}
 
     @property
     def ways(self) -> tuple[bool, ...]:
         """The ways that the force can take: held, and where there is a choice, carried on."""
-        return (False,) if self._carried is None else (False, True)
+        return tuple(self._tests)
 
     def with_choice(self, carried: HybridTest | None) -> Bench:
         """Return the bench with another test to choose, whose measured force is carried on."""
-        if carried is None:
-            return self
         other = copy(self)
-        other._carried = carried
-        other._fixed = {**self._fixed, True: _in_common(carried)}
+        other._tests = self._tests if carried is None else {**self._tests, True: carried}
         return other
 
-    def held_or_carried(self, carried: bool) -> HybridTest:
-        """Return the test with its force held, or carried on."""
-        return self._carried if carried and self._carried is not None else self.test
+    def _uncertain(self, candidate: Candidate) -> tuple[UncertainRig, set[str]]:
+        """Return the test whose rig may be off, and what the ticks of all controllers have in common.
+
+        The latter keeps its numbers; those of the controllers become parameters, so that only the first tick
+        of a form is compiled.
+        """
+        way = candidate.carried
+        if way not in self._rigs:
+            rig = UncertainRig(self._tests[way], candidate.task.process, self.policy.errors)
+            self._rigs[way] = rig, _in_common(rig.test)
+        return self._rigs[way]
 
     def tried(self, candidate: Candidate) -> Trial:
-        """Return what comes of a candidate: dismissed where the loop is unstable, rehearsed otherwise."""
+        """Return what comes of a candidate.
+
+        Only a loop that is linear throughout and grows is dismissed unheard: what bends may stay bounded, and
+        what adapts may leave where it is unstable.
+        """
         trial = Trial(candidate)
         try:
             controller = candidate.controller()
-            test = self.held_or_carried(candidate.carried).replaced(controller=controller)
+            test = self._tests[candidate.carried].replaced(controller=controller)
             trial = replace(trial, controller=controller, noise=noise_gain(controller, test.period))
             loop = RunningLoop(coupled(test))
-            step = loop.at()
-            if not step.stable:
-                return replace(trial, note=f"unstable at {step.frequency:.3g} Hz")
-            trial = replace(trial, margin=Place(loop, step).model_error.value)
-            steps = steps_of(self.seconds, test.period)
-            tick, *numbers = without_numbers(test.tick, self._fixed[candidate.carried])
-            runner = Runner(tick, quick=True)  # only the first of a form is compiled
-            runner.reset(*numbers)
-            result = Rehearsal(test, steps, runner).run(steps)
+            with suppress(BondloopError):  # what cannot be linearised is rehearsed
+                step = loop.at()
+                if step.stable:
+                    trial = replace(trial, margin=Place(loop, step).model_error.value)
+                elif step.linear and not loop.adapted:
+                    return replace(trial, note=f"unstable at {step.frequency:.3g} Hz")
+            return self._rehearsed(trial, self.policy.lanes, seed=0)
         except BondloopError as error:
             return replace(trial, note=str(error))
-        if not result.finished:
-            return replace(trial, note=why_stopped(test.tick, result, test.remedies))
-        if trip(result.time, result.channels) is not None:
-            return replace(trial, note="the interlock trips")
-        off, tracking = self._errors(test, result)
-        if not (math.isfinite(off) and math.isfinite(tracking)):
-            return replace(trial, note="nothing moves")
-        return replace(trial, error=off, tracking=tracking)
 
-    def _errors(self, test: HybridTest, result: Result) -> tuple[float, float]:
-        """Return the worst error against the complete structure, and the worst of tracking."""
-        channels = result.channels
-        switches = [channels[n] for n in (DISPLACEMENT_SWITCH, FORCE_SWITCH) if n in channels]
-        coupled = np.all([s >= 1 for s in switches], axis=0) if switches else slice(None)
-
-        def relative(wanted: NDArray[np.float64], is_: NDArray[np.float64], nothing: float = 1e-12) -> float:
-            wanted, is_ = wanted[coupled], is_[coupled]
-            size = float(np.std(wanted)) if len(wanted) else 0.0
-            return float(np.sqrt(np.mean((is_ - wanted) ** 2))) / size if size > nothing else math.nan
-
-        words = ("desired.displacement", "actual.displacement")
-        pairs = zip(*(indexed(w, test.interfaces) for w in words), strict=True)
-        tracking = max((relative(channels[d], channels[a]) for d, a in pairs), default=math.nan)
-        truths = [(channels[name], true) for name, true in self._truth.items()]
-        counterparts = ((c.name, c.meaning.counterpart) for c in test.tick.channels)
-        truths += [(channels[o], channels[r]) for r, o in counterparts if o in channels]
-        return max((relative(true, ours) for ours, true in truths), default=tracking), tracking
+    def _rehearsed(self, trial: Trial, lanes: int, seed: int) -> Trial:
+        """Return a trial with the errors of rehearsals: as modelled, with other noise, with drawn rigs."""
+        rig, fixed = self._uncertain(trial.candidate)
+        test = rig.test.replaced(controller=trial.controller)
+        measured = _Errors(test.tick, test.interfaces, list(self._truth))
+        tick, first, numbers = without_numbers(measured.tick, fixed | measured.names)
+        noisy = any(v.name == SEED for v in tick.parameters)
+        nominal = 1 + noisy * self.policy.repeats
+        rows = np.vstack([np.tile(rig.as_modelled(), (nominal, 1)), rig.drawn(lanes - nominal, seed)])
+        if noisy:
+            own = next(x for v, x in tick.parameters.items() if v.name == SEED)
+            rows = np.column_stack([rows, own + np.arange(lanes)])
+        fixed_values = np.tile([*first.values(), *numbers.values()], (lanes, 1))
+        batch = Batch(tick, [*first, *numbers, *rig.names(noisy=noisy)], wanted=measured.sums)
+        result = batch.run(np.column_stack([fixed_values, rows]), self.steps, self._inputs, jobs=1)
+        off, tracking = measured.read(result)
+        good = (result.ends.code == 0) & (off < self.policy.lost)
+        if not np.isfinite([off[0], tracking[0]]).all() or result.ends.code[0]:
+            return replace(trial, note=measured.why(result, test.period))
+        drawn = slice(nominal, None)
+        return replace(
+            trial,
+            error=float(off[0]),
+            tracking=float(tracking[0]),
+            bound=float(np.max(off[:nominal])),
+            drawn=lanes - nominal,
+            stable=int(np.count_nonzero(good[drawn])),
+            worst=float(np.max(off[drawn][good[drawn]], initial=off[0])),
+        )
 
     def checked(self, trial: Trial) -> Trial:
-        """Return a trial with its check, and the least margin that it found."""
+        """Return a trial with its check, the least margin that it found, and the errors of fresh draws."""
         assert trial.controller is not None
-        test = self.held_or_carried(trial.candidate.carried)
-        answer = check(test.replaced(controller=trial.controller))
+        test = self._tests[trial.candidate.carried].replaced(controller=trial.controller)
+        answer = check(test, policy=self.policy.errors)
         margin = trial.margin
         if answer.margins is not None and answer.margins.model_error is not None:
             margin = min(margin, answer.margins.model_error.value)
+        if answer.passed:
+            trial = self._unstable(self._rehearsed(trial, self.policy.promised, seed=1), seed=1)
         return replace(trial, check=answer, note=answer.verdict, margin=margin)
+
+    def _unstable(self, trial: Trial, seed: int) -> Trial:
+        """Return a trial without the drawn rigs that make a linear loop grow, be it slowly."""
+        rig, _ = self._uncertain(trial.candidate)
+        loop = RunningLoop(coupled(rig.test.replaced(controller=trial.controller)))
+        if loop.adapted or not loop.at().linear:
+            return trial
+        names = rig.names(noisy=False)
+        draws = (dict(zip(names, row.tolist(), strict=True)) for row in rig.drawn(trial.drawn, seed))
+        return replace(
+            trial, stable=min(trial.stable, sum(loop.at(parameters=draw).stable for draw in draws))
+        )
 
 
 def _in_common(test: HybridTest) -> set[str]:
@@ -219,6 +294,88 @@ def _in_common(test: HybridTest) -> set[str]:
     names |= {v.name for v in plain.tick.states}
     names -= {v.name for v in plain.wiring.computer.commands}
     return {n for n in names if not within(n, "controller")}
+
+
+class _Errors:
+    """Sums that a tick keeps of its errors, while it is coupled.
+
+    Parameters
+    ----------
+    tick
+        Of the test.
+    interfaces
+        How many it has.
+    truth
+        Channels whose true values are further inputs of the tick.
+
+    Attributes
+    ----------
+    tick
+        With the sums among its states.
+    names
+        Of these states, and of what they are computed from.
+    sums
+        Of these states.
+    """
+
+    def __init__(self, tick: Tick, interfaces: int, truth: list[str]) -> None:
+        channels = {c.name: c.value for c in tick.channels}
+        inputs = {name: Var(f"truth[{i}]") for i, name in enumerate(truth)}
+        words = ("desired.displacement", "actual.displacement")
+        tracking = [
+            (channels[d], channels[a]) for d, a in zip(*(indexed(w, interfaces) for w in words), strict=True)
+        ]
+        off: list[tuple[Expr, Expr]] = [(true, channels[name]) for name, true in inputs.items()]
+        counterparts = ((c.value, c.meaning.counterpart) for c in tick.channels)
+        off += [(value, channels[ours]) for value, ours in counterparts if ours in channels]
+        self._pairs = [*tracking, *off]
+        self._tracking = len(tracking)
+        switches = [channels[n] for n in (DISPLACEMENT_SWITCH, FORCE_SWITCH) if n in channels]
+        inside: Expr = Const(1.0)
+        for switch in switches:
+            inside = inside * Op("ge", (switch, Const(1.0)))
+        terms: list[Expr] = [inside, Op("ne", (channels.get(CAUSE, Const(0.0)), Const(0.0)))]
+        for wanted, actual in self._pairs:
+            e = actual - wanted
+            terms += [select(inside, term, Const(0.0)) for term in (wanted, wanted * wanted, e * e)]
+        sums = [Var(f"error.sum[{i}]") for i in range(len(terms))]
+        # A state in a channel stands for its value at the beginning of the tick.
+        early: dict[Var, Expr] = {
+            v: Var(f"error.{v.name}") for term in terms for v in variables(term) if v in tick.states
+        }
+        update = Update(tuple((s, s + substitute(term, early)) for s, term in zip(sums, terms, strict=True)))
+        self.tick = replace(
+            tick,
+            inputs=(*tick.inputs, *inputs.values()),
+            states={**tick.states, **dict.fromkeys(sums, 0.0)},
+            steps=(
+                *(Assign(copied, v) for v, copied in early.items() if isinstance(copied, Var)),
+                *tick.steps,
+                update,
+            ),
+        )
+        self.sums = [v.name for v in sums]
+        self.names = {*self.sums, *(f"error.{v.name}" for v in early)}
+
+    def read(self, result: BatchResult) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the worst error against the truth, and that of tracking, of each lane; NaN where none is."""
+        samples, tripped, *sums = (result[name] for name in self.sums)
+        errors = []
+        with np.errstate(all="ignore"):
+            for wanted, square, off in zip(sums[::3], sums[1::3], sums[2::3], strict=True):
+                size = np.sqrt(np.maximum(square / samples - (wanted / samples) ** 2, 0.0))
+                errors.append(np.where(size > 1e-12, np.sqrt(off / samples) / size, np.nan))
+            tracking = np.fmax.reduce(errors[: self._tracking])  # an interface that does not move has none
+            off = np.fmax.reduce(errors[self._tracking :]) if len(errors) > self._tracking else tracking
+        return np.where(tripped > 0, np.inf, off), tracking
+
+    def why(self, result: BatchResult, period: float) -> str:
+        """Return why the first lane came to nothing."""
+        code, tick, channel = (int(column[0]) for column in result.ends)
+        if not code:
+            return "the interlock trips" if result[self.sums[1]][0] else "nothing moves"
+        where = f"'{self.tick.channels[channel].name}'" if channel >= 0 else "an algebraic loop"
+        return f"{where} leaves its bounds or diverges at {tick * period:.3g} s"
 
 
 def noise_gain(controller: Controller, period: float, points: int = 200) -> float:
