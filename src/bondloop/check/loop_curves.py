@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.check import tolerances
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.check.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep
-
-
-FEW = 80
-"""States below which frequencies cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +84,28 @@ def loci_at(cut: Sequence[str], step: OneStep, frequencies: ArrayLike) -> NDArra
     return _loci(step.response(frequencies, cut, cut))
 
 
-def grid(step: OneStep) -> NDArray[np.float64]:
-    """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
-    nyquist = 0.5 / step.period
-    lively = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 200 if len(step.states) < FEW else 20]
+def grid(step: OneStep, more: ArrayLike = (), few: int = tolerances.CHEAP_STATES) -> NDArray[np.float64]:
+    """Return frequencies from slow to half the sample rate, dense about lightly damped motions.
+
+    Parameters
+    ----------
+    step
+        The step.
+    more
+        Further eigenvalues, such as those of the loop cut open.
+    few
+        States below which frequencies cost little.
+    """
+    nyquist, small = 0.5 / step.period, len(step.states) < few
+    lively = np.concatenate([step.eigenvalues, np.asarray(more, dtype=complex)])
+    lively = lively[np.abs(lively) > 0.3]
+    lively = lively[np.argsort(-np.abs(lively))][: 200 if small else 20]
     angle, width = np.abs(np.angle(lively)), np.abs(np.log(np.abs(lively))) + 1e-7
     about = (angle[:, None] + width[:, None] * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])).ravel()
     about = about / (2 * np.pi * step.period)
     slow = about[about > 0].min(initial=nyquist)
     low = min(max(0.1 * slow, 1e-4 * nyquist), 0.01 * nyquist)
-    few = 300 if len(step.states) < FEW else 60
-    grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, few), about])
+    grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, 300 if small else 60), about])
     return np.unique(grid[(grid >= low) & (grid < nyquist)])
 
 

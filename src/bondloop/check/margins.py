@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.loop_curves import curves_of, loci_at
+from bondloop.check import tolerances
+from bondloop.check.delay_margins import Crossing, LateCommands, first_crossing, first_jitter
+from bondloop.check.loop_curves import curves_of, grid, loci_at
 from bondloop.check.running_loop import RunningLoop
 from bondloop.check.switched_modes import held, modes_of
+from bondloop.check.tolerances import FOLLOWED as FOLLOWED  # noqa: PLC0414 - the figure draws it
 from bondloop.engine.analysis.spectrum import Point, collection_paused, within
 from bondloop.engine.ir import statements
 from bondloop.errors import BondloopError
@@ -23,49 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.check.loop_curves import Curves
     from bondloop.engine.analysis.spectrum import OneStep
-
-
-FOLLOWED = 0.05
-"""Relative error up to which a motion counts as followed."""
-
-FACTORS = (1.0, 1.1, 1.25, 1.6, 2.5, 5.0, 10.0)
-"""Factors that are tried; what stands ten times as much is not near anything."""
-
-SPECIMENS = (1.0, 1.25, 3.0)
-"""The same for a specimen's stiffness or mass, where each try means to differentiate the tick anew. No
-estimate of a specimen is three times off; and far stiffer ones are too stiff for the time steps of the
-emulation, which says nothing of the rig."""
-
-SHORT = 100.0
-"""Samples of extra delay up to which the estimate is tried on the tick itself."""
-
-WHOLE = 10.0
-"""Samples of extra delay from which it is tried in whole steps of the rig."""
-
-CLOSE = 0.02
-"""How closely the critical delay of the loop's response is held against the tick itself."""
-
-LONGEST = 2.0
-"""Seconds of extra delay beyond which none is looked for."""
-
-MANY = 160
-"""States (with places in delay lines) beyond which margins are read off the response: dozens of spectra would
-take too long."""
-
-LONG = 5000
-"""Statements of a tick, times substeps of the rig, from which the same is done: a try differentiates all."""
-
-REAL = 1e-3
-"""Imaginary over real part from which the loop's slowest response counts as real."""
-
-PRECISION = 4e-3
-"""Relative precision of a border."""
-
-ROUGHLY = 1e-2
-"""The same where each try means to differentiate the tick anew."""
-
-ALIKE = 30.0
-"""Decay on one side of a border and growth on the other, within such a factor, are taken for one motion's."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +62,12 @@ class Margins:
     Attributes
     ----------
     delay
-        Extra delay of the commands, in s.
+        The shortest extra delay of all commands, in s, of any part of a sample, with which the loop is
+        unstable; with a longer one it may be stable again.
+    jitter
+        The shortest time in s by which commands may come late *unevenly*: the smaller of the delay above and
+        of the extra delay of every other command, up to one sample, that makes the loop unstable. Other
+        patterns are not looked at, nor commands that overtake one another.
     gain, least_gain
         Factors on the measured force, above and below one.
     stiffer, lighter
@@ -120,6 +85,7 @@ class Margins:
     """
 
     delay: Border | None = None
+    jitter: Border | None = None
     gain: Border | None = None
     least_gain: Border | None = None
     stiffer: Border | None = None
@@ -134,7 +100,9 @@ class Margins:
         """Predictive stability indicator: log10 of the critical delay in ms (Maghareh et al. 2014)."""
         if self.delay is None:
             return None
-        return math.log10(1e3 * self.delay.value) if self.delay.found and self.delay.value > 0 else math.inf
+        if not self.delay.value:
+            return -math.inf
+        return math.log10(1e3 * self.delay.value) if self.delay.found else math.inf
 
 
 @dataclass(frozen=True)
@@ -196,7 +164,11 @@ class Place:
             return NOWHERE
         worst = int(np.argmax(self.curves.complementary))
         size = float(self.curves.complementary[worst])
-        return Border(1 / size, float(self.curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE
+        return (
+            Border(1 / size, float(self.curves.frequency[worst]))
+            if size * tolerances.GAIN_FACTORS[-1] > 1
+            else NOWHERE
+        )
 
 
 @collection_paused()  # once for all trials, see `regimes`
@@ -212,34 +184,41 @@ def margins(places: Sequence[Place]) -> Margins:
     known = Margins(followed=_followed(curves), where=delicate.where)
     if not loop.closed:
         return known
-    known = replace(known, model_error=_at(delicate, delicate.model_error))
-    size, length = len(step.states) + step.step.places, loop.test.rig.substeps * statements(loop.tick.steps)
-    read = [(p, _crossing(p, p.curves), *_gains(p, p.curves)) for p in places if p.curves is not None]
-    late, early = min(read, key=lambda r: r[1].value)[:2]
-    above = min(read, key=lambda r: r[2].value)
-    below = max(read, key=lambda r: r[3].value if r[3].found else 0.0)
-    if size > MANY or length > LONG:
+    lively = [p for p in places if p.curves is not None]
+    late, jitter, estimated = _delays(lively)
+    known = replace(known, model_error=_at(delicate, delicate.model_error), delay=late, jitter=jitter)
+    read = [(p, *_gains(p, p.curves)) for p in lively if p.curves is not None]
+    above = min(read, key=lambda r: r[1].value)
+    below = max(read, key=lambda r: r[2].value if r[2].found else 0.0)
+    size = len(step.states) + step.step.places
+    if size > tolerances.TRIED_PLACES or _length(loop) > tolerances.TRIED_STATEMENTS:
         words = (
-            f"with {size:,} states in {length:,} statements these are read off the response at "
-            f"{len(curves.frequency)} frequencies; how much stiffer or lighter a specimen may be is left out"
+            f"with {size:,} states in {_length(loop):,} statements the margins of gain are read off the "
+            f"response at {len(curves.frequency)} frequencies; how much stiffer or lighter a specimen may be "
+            "is left out"
         )
         return replace(
             known,
-            delay=_at(late, early),
-            gain=_at(above[0], above[2]),
-            least_gain=_at(below[0], below[3]),
-            left_out=words,
+            gain=_at(above[0], above[1]),
+            least_gain=_at(below[0], below[2]),
+            left_out="; ".join(x for x in (words, estimated) if x),
         )
     # A stiffer specimen is one that pushes back harder, at first: it is tried where that matters most.
-    stiff = above[0] if above[2].found else delicate
+    stiff = above[0] if above[1].found else delicate
+    gains, factors = tolerances.GAIN_FACTORS, tolerances.SPECIMEN_FACTORS
     return replace(
         known,
-        delay=_at(late, _delay(late, early)),
-        gain=_at(above[0], border(partial(_gained, above[0]), FACTORS)),
-        least_gain=_at(below[0], border(partial(_gained, below[0]), [1 / k for k in FACTORS])),
-        stiffer=_scaled(stiff, "stiffness", SPECIMENS),
-        lighter=_scaled(stiff, "mass", [1 / k for k in SPECIMENS]),
+        gain=_at(above[0], _gain(above[0], gains, above[1])),
+        least_gain=_at(below[0], _gain(below[0], [1 / k for k in gains], below[2])),
+        stiffer=_scaled(stiff, "stiffness", factors),
+        lighter=_scaled(stiff, "mass", [1 / k for k in factors]),
+        left_out=estimated,
     )
+
+
+def _length(loop: RunningLoop, substeps: int = 0) -> int:
+    """Return how many statements a step of the loop has, with at least so many substeps of the rig."""
+    return max(loop.test.rig.substeps, substeps) * statements(loop.tick.steps)
 
 
 def _at(place: Place, found: Border) -> Border:
@@ -253,8 +232,14 @@ def _gained(place: Place, factor: float) -> OneStep:
     return place.step.fed_back(place.loop.forces, place.loop.forces, 1.0 - 1.0 / factor)
 
 
+def _gain(place: Place, trials: Sequence[float], read: Border) -> Border:
+    """Return the border for the measured forces: tried at factors, and just past what the response says."""
+    more = [read.value ** (1 + tolerances.BORDER)] if read.found else []
+    return border(partial(_gained, place), sorted([*trials, *more], key=lambda k: abs(math.log(k))))
+
+
 def border(
-    step_at: Callable[[float], OneStep], trials: Sequence[float], precision: float = PRECISION
+    step_at: Callable[[float], OneStep], trials: Sequence[float], precision: float = tolerances.BORDER
 ) -> Border:
     """Return the first value at which a loop is unstable.
 
@@ -280,7 +265,7 @@ def border(
     misled = False
     while abs(bad - good) > precision * abs(bad):
         width = abs(math.log(bad / good))
-        smooth = not misled and max(-before, after) < ALIKE * min(-before, after)
+        smooth = not misled and max(-before, after) < tolerances.SAME_MOTION * min(-before, after)
         share = min(max(before / (before - after), 0.02), 0.98) if smooth else 0.5
         value = good * (bad / good) ** share
         # Where growth is smooth: the value at which it would be zero, then one just past that, to close in
@@ -319,7 +304,7 @@ def _scaled(place: Place, word: str, factors: Sequence[float]) -> Border | None:
         return place.taken(parameters=scaled)
 
     try:
-        return _at(place, border(step_at, factors, ROUGHLY))
+        return _at(place, border(step_at, factors, tolerances.SPECIMEN_BORDER))
     except BondloopError:
         return None
 
@@ -327,37 +312,113 @@ def _scaled(place: Place, word: str, factors: Sequence[float]) -> Border | None:
 # -------------------------------------------------------------------- delay
 
 
-def _delay(place: Place, estimate: Border) -> Border:
-    """Return the critical extra delay of the commands: estimated on the response, settled on the tick.
+def _delays(places: Sequence[Place], enough: int = 3) -> tuple[Border, Border | None, str]:
+    """Return the smallest margins of delay and of jitter of all places, and what of them is only estimated.
 
-    On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick whose rig is
-    late by that much, and where the two differ the tick is right.
+    Parameters
+    ----------
+    places
+        With responses.
+    enough
+        Places beyond which only those are looked at whose estimate is shorter than what was found.
     """
-    loop, step = place.loop, place.step
-    if not estimate.found or estimate.value > SHORT * step.period:
-        return estimate  # over many samples it does not matter how a part of one is made
+    ranked = (
+        [(_at(p, _estimated(p)), p) for p in places] if len(places) > 1 else [(NOWHERE, p) for p in places]
+    )
+    ranked.sort(key=lambda r: r[0].value)
+    delay, jitter, words = NOWHERE, NOWHERE, ""
+    for number, (estimate, place) in enumerate(ranked):
+        if number >= enough and estimate.value >= delay.value:
+            break
+        late = _late_commands(place)
+        if late is None:
+            words = (
+                "the margin of delay is read off the response, as if no command were held, and that of "
+                "jitter is left out"
+            )
+            found = _at(place, _estimated(place))
+        else:
+            found = _at(place, _delay(late))
+        delay = min(delay, found, key=lambda b: b.value)
+        uneven = None if late is None else _jitter(late, found)
+        if uneven is None and not words:
+            words = "the margin of jitter is left out: it takes dozens of spectra of a large loop"
+        if uneven is not None:
+            jitter = min(jitter, _at(place, uneven), key=lambda b: b.value)
+    return delay, None if words else jitter, words
 
-    fine = step.period / loop.test.rig.substeps
 
-    def late(seconds: float) -> OneStep:
-        latency = loop.test.rig.latency + seconds
-        if seconds > WHOLE * step.period:  # a part of a rig's step smooths the command, and that is not delay
-            latency = round(latency / fine) * fine
-        rig = replace(loop.test.rig, latency=latency)
-        return place.taken(RunningLoop(loop.test.replaced(rig=rig)))
-
+def _late_commands(place: Place) -> LateCommands | None:
+    """Return the loop at a place with commands at any instant; None where it is too large or is refused."""
+    test = place.loop.test
+    finer = -(-tolerances.EDGE_STEPS // test.rig.substeps) * test.rig.substeps
+    if len(place.step.states) > tolerances.TRIED_PLACES:
+        return None
+    if _length(place.loop, finer) > tolerances.TRIED_STATEMENTS:
+        return None
     try:
-        if late((1 - CLOSE) * estimate.value).stable and not late((1 + CLOSE) * estimate.value).stable:
-            return estimate
-        trials = [f * estimate.value for f in (1e-3, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0)]
-        return border(late, trials) if late(trials[0]).stable else Border(trials[0], estimate.frequency)
+        rig = replace(test.rig, latency=test.period, substeps=finer)
+        step = place.taken(RunningLoop(test.replaced(rig=rig)))
     except BondloopError:
-        return estimate
+        return None
+    return LateCommands.of(step, finer, test.rig.latency / test.period)
 
 
-def _size(values: NDArray[np.complex128]) -> NDArray[np.float64]:
-    """Return what is zero where a locus has the size 1: there a delay can turn it to 1."""
-    return np.abs(values) - 1
+def _delay(late: LateCommands) -> Border:
+    """Return the shortest extra delay of the commands with which the loop is unstable."""
+    at_once = late.at(0.0)
+    if not at_once.stable:
+        return Border(0.0, at_once.frequency)
+    period = late.step.period
+    angles = 2 * np.pi * period * grid(at_once, late.own)
+    angles = np.append(angles, 2 * np.pi - angles[-1])  # past pi, where what changes its sign every sample is
+    longest = late.latency + tolerances.LONGEST_DELAY / period
+    return _border(first_crossing(late.loci, angles, late.latency, longest), period)
+
+
+def _jitter(late: LateCommands, delay: Border) -> Border | None:
+    """Return the smallest jitter; None where the loop is too large for its spectra."""
+    if (
+        late.opened.states + late.opened.places + len(late.seen) * (late.latency + 3)
+        > tolerances.JITTER_PLACES
+    ):
+        return None
+    period = late.step.period
+    found = _border(first_jitter(late, delay.value / period), period) if delay.value else NOWHERE
+    return min(found, delay, key=lambda b: b.value)
+
+
+def _estimated(place: Place) -> Border:
+    """Return the shortest delay exp(-iwt) that turns a locus of the open loop to 1, as if none were held."""
+    curves, period, loop = place.curves, place.step.period, place.loop
+    assert curves is not None
+    sizes = np.sort(np.abs(curves.loci), axis=1)
+    around = np.stack([sizes[:-1], sizes[1:]])
+    passed = ((around.min(axis=0) <= 1) & (around.max(axis=0) >= 1)).any(axis=1)
+    kept = np.zeros(len(sizes), dtype=bool)
+    kept[:-1] |= passed
+    kept[1:] |= passed
+    if not kept.any():
+        return NOWHERE
+
+    def loci(angles: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.complex128]:
+        values = loci_at(loop.commands, place.step, angles / (2 * np.pi * period))
+        values = np.take_along_axis(values, np.argsort(np.abs(values), axis=1), axis=1)
+        late = np.exp(-1j * angles[:, None] * np.minimum(parts, 1.0))
+        return np.asarray(values[:, None] * late[:, :, None])
+
+    angles = 2 * np.pi * period * curves.frequency[kept]
+    return _border(first_crossing(loci, angles, 0.0, tolerances.LONGEST_DELAY / period, fractions=8), period)
+
+
+def _border(crossing: Crossing | None, period: float) -> Border:
+    """Return a crossing in s and Hz."""
+    if crossing is None:
+        return NOWHERE
+    return Border(crossing.delay * period, crossing.angle / (2 * np.pi * period))
+
+
+# -------------------------------------------------------------------- gain
 
 
 def _side(values: NDArray[np.complex128]) -> NDArray[np.float64]:
@@ -365,33 +426,19 @@ def _side(values: NDArray[np.complex128]) -> NDArray[np.float64]:
     return values.imag
 
 
-def _crossing(place: Place, curves: Curves) -> Border:
-    """Return the shortest delay that turns a locus of the open loop to 1.
-
-    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and wt is
-    its angle.
-    """
-    best = NOWHERE
-    for at, value in _zeros(place.step, curves.frequency, curves.loci, place.loop.commands, _size):
-        seconds = float(np.angle(value) % (2 * np.pi)) / (2 * np.pi * at)
-        if seconds < best.value:
-            best = Border(seconds, at)
-    return best if best.value < LONGEST else NOWHERE
-
-
 def _gains(place: Place, curves: Curves) -> tuple[Border, Border]:
     """Return the nearest factors, above and below one, that bring a locus of the open loop to 1."""
     above, below = NOWHERE, Border(0.0)
     f, loci = curves.frequency, curves.force_loci
     # What runs away slowly crosses nothing: its locus begins on the real axis.
-    slow = [(float(f[0]), complex(v)) for v in loci[0] if abs(v.imag) < REAL * v.real]
+    slow = [(float(f[0]), complex(v)) for v in loci[0] if abs(v.imag) < tolerances.REAL_LOCUS * v.real]
     for at, value in (*slow, *_zeros(place.step, f, loci, place.loop.forces, _side)):
         if value.real <= 0:
             continue
         factor = 1 / value.real
-        if 1 < factor < min(above.value, FACTORS[-1]):
+        if 1 < factor < min(above.value, tolerances.GAIN_FACTORS[-1]):
             above = Border(factor, at)
-        elif max(below.value, 1 / FACTORS[-1]) < factor < 1:
+        elif max(below.value, 1 / tolerances.GAIN_FACTORS[-1]) < factor < 1:
             below = Border(factor, at)
     return above, below if below.value else NOWHERE
 
