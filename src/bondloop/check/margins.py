@@ -415,7 +415,7 @@ def _border(crossing: Crossing | None, period: float) -> Border:
     """Return a crossing in s and Hz."""
     if crossing is None:
         return NOWHERE
-    return Border(crossing.delay * period, crossing.angle / (2 * np.pi * period))
+    return Border(float(crossing.delay * period), float(crossing.angle / (2 * np.pi * period)))
 
 
 # -------------------------------------------------------------------- gain
