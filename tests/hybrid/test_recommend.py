@@ -98,7 +98,7 @@ def test_nothing_that_was_tried_beats_the_front(answer):
     front = answer.front
     assert [t.error for t in front] == sorted(t.error for t in front)
     for trial in answer.trials:
-        if trial.ran and trial.stable == trial.drawn:
+        if trial.ran and not trial.lack(POLICY):
             assert any(f.error <= trial.error and f.cost(POLICY) <= trial.cost(POLICY) for f in front)
     for one in front:
         assert not any(f.error < one.error and f.cost(POLICY) < one.cost(POLICY) for f in front)
@@ -396,12 +396,14 @@ def test_what_is_promised_holds_on_rigs_that_are_built_differently(answer):
 def test_noise_of_the_rig_is_drawn_as_well():
     noisy = {"force": Sensor((WhiteNoise("0.5 N"),), unit="N")}
     loud = pair(rig=Emulated(pair().rig.physical, pair().rig.actuators, latency="9 ms", sensors=noisy))
-    trial = tried(loud, "PolynomialPrediction")
-    assert trial.bound > trial.error
-    assert trial.drawn == POLICY.lanes - 1 - POLICY.repeats
-    silent = tried(pair(), "PolynomialPrediction")
-    assert silent.bound == silent.error
-    assert silent.drawn == POLICY.lanes - 1
+    for test, repeats in ((loud, POLICY.repeats), (pair(), 0)):
+        first = tried(test, "PolynomialPrediction", delay=0.0144)
+        assert first.bound == first.error
+        assert first.drawn == POLICY.lanes - 1
+        last = Bench(test, 3.0).checked(first)
+        assert last.drawn == POLICY.promised - 1 - repeats
+        assert last.error == pytest.approx(first.error, rel=1e-9)
+        assert (last.bound > last.error) == bool(repeats)
 
 
 class _Checked:
@@ -412,9 +414,9 @@ class _Checked:
 POLICY = TuningPolicy()
 
 
-def _trial(error, worst, noise=1.0, level="run", stable=31):
+def _trial(error, worst, noise=1.0, level="run", stable=31, margin=0.1):
     return Trial(
-        None, error=error, tracking=error, bound=error, drawn=31, stable=stable, worst=worst, margin=0.1,
+        None, error=error, tracking=error, bound=error, drawn=31, stable=stable, worst=worst, margin=margin,
         noise=noise, check=_Checked(level),
     )  # fmt: skip
 
@@ -428,6 +430,9 @@ def _trial(error, worst, noise=1.0, level="run", stable=31):
         ([_trial(0.01, 0.02, noise=1110.0), _trial(0.012, 0.12, noise=23.0)], 1),  # noise counts
         ([_trial(0.01, 0.02, noise=1e9), _trial(0.01, 0.01, noise=1e6)], 1),  # and no more beyond its limit
         ([_trial(0.01, 0.02, noise=math.nan), _trial(0.01, 0.021)], 0),  # what is not known does not
+        ([_trial(0.01, 0.02, margin=0.077, noise=1110.0), _trial(0.02, 0.5, margin=0.165, noise=23.0)], 1),
+        ([_trial(0.01, 0.02, margin=0.05), _trial(0.02, 0.5, margin=0.09)], 1),  # the larger of small margins
+        ([_trial(0.01, 0.02, margin=0.0), _trial(0.02, 0.5)], 0),  # unstable at rest: the motion decides
         ([_trial(0.01, 0.02, stable=30), _trial(0.04, 0.5)], 1),  # stability comes before error
         ([_trial(0.01, 0.100, level="care"), _trial(0.01, 0.109)], 1),  # within a tenth, what needs no care
         ([_trial(0.01, 0.100, level="care"), _trial(0.01, 0.111)], 0),

@@ -33,8 +33,8 @@ class TuningPolicy:
         Fresh draws by which the best few are judged. The largest of 64 errors bounds 95 % of all at 96 % of
         confidence, and fresh draws know nothing of the search.
     repeats
-        Further rehearsals as modelled, with other noise, where the rig has noise; the worst of them is what
-        has to meet the target.
+        Further rehearsals of the best few as modelled, with other noise, where the rig has noise; the worst
+        of them is what has to meet the target.
     lost
         Error from which a rehearsal counts as unstable. With errors as large as the motion nothing is tested.
     sensor_noise

@@ -211,7 +211,7 @@ class Recommendation:
             here, there = self._figures(best), self._figures(self.second)
             why = "is less robust or more noisy" if (level, other) == (0, 0) else "has the larger error"
             if level < other:
-                why = "misses the target" if other == 2 else "is not stable with all drawn rigs"
+                why = "misses the target" if other == 2 else "does not stand all that the rig may be off by"
             elif self.second.rank(self.policy) < best.rank(self.policy):
                 why = "is as robust within a tenth, and the check asks for care"
             words = f"{lead}: it {why} ({there}; the one to take: {here})."
@@ -232,9 +232,9 @@ class Recommendation:
 
     @property
     def front(self) -> list[Trial]:
-        """Those that nothing beats in both error and cost, the least error first."""
+        """Those that stand what the rig may be off by, and that nothing beats in both error and cost."""
         front: list[Trial] = []
-        sure = [t for t in self.trials if t.ran and t.stable == t.drawn]
+        sure = [t for t in self.trials if t.ran and not t.lack(self.policy)]
         for trial in sorted(sure, key=lambda t: t.error):
             if not front or trial.cost(self.policy) < front[-1].cost(self.policy):
                 front.append(trial)
@@ -449,10 +449,10 @@ def draw_recommendation(answer: Recommendation, path: str | os.PathLike[str] | N
     if ran:
         noise = np.array([t.noise if math.isfinite(t.noise) else 1.0 for t in ran])
         x, y = np.array([_place(t, policy) for t in ran]).T
-        sure = np.array([t.stable == t.drawn for t in ran])
+        sure = np.array([not t.lack(policy) for t in ran])
         axes.scatter(
             x[~sure], y[~sure], marker="x", s=16, color=GREY, linewidths=0.8,
-            label="not stable with all drawn rigs",
+            label="unstable with a drawn rig, or too little margin",
         )  # fmt: skip
         norm = LogNorm(1.0, policy.noise_limit / policy.sensor_noise)
         dots = axes.scatter(x[sure], y[sure], c=noise[sure], norm=norm, cmap="viridis_r", s=18, linewidths=0)

@@ -109,6 +109,7 @@ class UncertainRig:
             for word, sensor in sensors.items()
             for name in indexed(f"measured.{word}", count)
         ]
+        self._draws: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._as_modelled = {
             **{f"{name}.weight[{j}]": w for name in self._drives for j, w in enumerate(delay.first)},
             **{f"{name}.weight[0]": 1.0 for name in self._sensors},
@@ -132,7 +133,12 @@ class UncertainRig:
         seed
             Of the draw.
         """
-        rng = np.random.default_rng(seed)
+        if (count, seed) not in self._draws:
+            self._draws[count, seed] = self._draw(count, np.random.default_rng(seed))
+        return self._draws[count, seed]
+
+    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return values for drawn rigs."""
         errors, actuators = self._errors, len(self._drives)
         part = errors.actuator_error
         columns: list[NDArray[np.float64]] = []
