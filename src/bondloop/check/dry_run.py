@@ -20,6 +20,7 @@ from bondloop.rehearsal import (
     trip,
     why_stopped,
 )
+from bondloop.rigs import RateLimit
 from bondloop.safety import DISPLACEMENT_SWITCH
 from bondloop.substructure import indexed
 
@@ -76,6 +77,8 @@ class DryRun:
     off_reference
         By name of what the test's reference says better, the rms of the difference over that of the
         reference, with or without their means, whichever is more; empty where the test has no reference.
+    limited
+        By name of a command, the share of samples at which the drive holds it back: its range, or its rate.
     saturated
         By name of a sensor's channel, the share of samples at an end of its range.
     twins
@@ -103,6 +106,7 @@ class DryRun:
     sampled_velocity: tuple[float, ...] = ()
     off_reference: Mapping[str, float] = field(default_factory=dict)
     saturated: Mapping[str, float] = field(default_factory=dict)
+    limited: Mapping[str, float] = field(default_factory=dict)
     twins: tuple[Twin, ...] = ()
     points: tuple[Point, ...] = ()
     tripped: tuple[float, float] | None = None
@@ -189,6 +193,7 @@ def dry_run(
             zip([name for _, name in log.references], log.errors(log.references, with_mean=True), strict=True)
         ),
         saturated=log.saturated(),
+        limited=log.limited(),
         points=_points(rehearsal, log.instants(instants)) if instants else (),
         tripped=log.tripped,
         backend=rehearsal.runner.backend,
@@ -248,6 +253,8 @@ class _Log:
         self._extremes: dict[tuple[str, str], tuple[float, int]] = {}
         self._spans = _sensor_spans(test)
         self._full = dict.fromkeys(self._spans, 0)
+        self._drive = _drive_limits(test)
+        self._held_back = dict.fromkeys(channels_of(test.tick.channels, Role.COMMAND), 0)
 
     def take(self, first: int, result: Result) -> None:
         """Take a part of the run."""
@@ -262,6 +269,12 @@ class _Log:
         self._samples += n
         for name, (low, high) in self._spans.items():
             self._full[name] += int(np.count_nonzero(at_an_end(channels[name], low, high)))
+        low, high, step = self._drive
+        for name in self._held_back if np.isfinite(self._drive).any() else ():
+            u = channels[name]
+            beyond = (u < low) | (u > high)
+            beyond[1:] |= np.abs(np.diff(u)) > step
+            self._held_back[name] += int(np.count_nonzero(beyond))
         if self.tripped is None:
             self.tripped = trip(result.time, channels)
 
@@ -339,6 +352,10 @@ class _Log:
         """Share of samples at an end of a sensor's range."""
         return {n: k / max(self._samples, 1) for n, k in self._full.items() if k}
 
+    def limited(self) -> dict[str, float]:
+        """Share of samples at which the drive holds a command back."""
+        return {n: k / max(self._samples, 1) for n, k in self._held_back.items() if k}
+
     def instants(self, count: int) -> list[int]:
         """Return ticks worth a linear analysis, some twice ``count``."""
         extreme = [k for _, k in sorted(self._extremes.values(), reverse=True) if k > 0]
@@ -393,6 +410,16 @@ def limits_of(test: Checkable) -> dict[str, float]:
     for channel, most in test.capacities.items():
         limits[channel] = min(most, limits.get(channel, np.inf))
     return limits
+
+
+def _drive_limits(test: Checkable) -> tuple[float, float, float]:
+    """Return the least and the greatest command that the drive passes on, and its largest step in a tick."""
+    parts = getattr(getattr(test, "rig", None), "drive", ())
+    if not isinstance(parts, tuple):
+        return -np.inf, np.inf, np.inf
+    low, high = span(parts, noise=0.0)
+    rates = [float(part.rate) for part in parts if isinstance(part, RateLimit)]
+    return low, high, min(rates, default=np.inf) * test.period
 
 
 def _sensor_spans(test: Checkable) -> dict[str, tuple[float, float]]:

@@ -117,12 +117,14 @@ class CheckPolicy:
         Growth of the largest displacement from a quarter of the run to the next that is a trend.
     ensemble
         Most rehearsals of an ensemble.
-    first_batch
-        Rehearsals of an ensemble that are run first; more are drawn while they do not decide.
     confidence
         Confidence of the intervals of shares and exponents that are compared with limits.
     standing
         Part of the rehearsals with drawn errors of the plant that must stay within their limits.
+    refused
+        Part of them below which a test is refused.
+    held_back
+        Part of the run in which a drive may hold the command back.
     impulse
         Size of an impulse perturbation, against the run's own force.
     growth
@@ -235,9 +237,6 @@ class CheckPolicy:
         "second.",
         least=8, most=65536,
     )  # fmt: skip
-    first_batch: Count = Count(
-        16, "16 rehearsals decide what is clear, which most tests are.", least=4, most=65536
-    )
     confidence: Limit = Limit(
         0.95, "The usual level of engineering statistics: one statement in twenty may be wrong.",
         least=0.5, most=0.9999,
@@ -246,6 +245,18 @@ class CheckPolicy:
         0.95,
         "A laboratory that meets all stated errors at once should lose at most one day in twenty.",
         above=0, most=1,
+    )  # fmt: skip
+    refused: Limit = Limit(
+        0.5,
+        "A test that is more likely to fail than to stand, where everything is as wrong as it may be, is not "
+        "begun.",
+        least=0, most=1,
+    )  # fmt: skip
+    held_back: Limit = Limit(
+        0.01,
+        "In one sample in a hundred the largest peak of a record may be cut; more is a drive that is too "
+        "small.",
+        least=0, most=1,
     )  # fmt: skip
     impulse: Limit = Limit(
         0.01,

@@ -35,6 +35,8 @@ def against_exact(
     """
     if getattr(test, "switches", None) is not None:
         reference = ExactReference(missing="its halves are coupled only when the switches have closed")
+    elif not test.feedback:
+        reference = ExactReference(missing="the measured force is not fed back")
     elif rehearsal.motions is None:
         reference = ExactReference(missing="the run is too long to be kept for a comparison")
     else:

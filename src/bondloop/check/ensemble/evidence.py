@@ -260,8 +260,8 @@ class _Making:
         """Return it."""
         policy, draw = self.policy, self.drawing
         scales = [policy.excitation_margin, 1.5, 0.5] if draw.scaled(1.0) else []
-        first = [draw.nominal(), draw.quiet(), *draw.impulses(4), *draw.excitations(scales)]
-        first += list(draw.plants(max(policy.first_batch - len(first), 0)))
+        first = [draw.nominal(), draw.quiet(), *draw.halts(), *draw.impulses(4), *draw.excitations(scales)]
+        first += list(draw.plants(max(self.sizes.first - len(first), 0)))
         self._rehearse(first)
         so_far = self._ensemble()
         each = self.rehearsals.seconds / len(first)
@@ -355,6 +355,8 @@ class _Making:
         assert found is not None
         if self.members[i].kind == "quiet":
             return ""
+        if self.members[i].kind == "halt":  # the blow itself may be more than the limits allow
+            return "motion that sustains itself" if sustained else ""
         if found.stopped[i]:
             return found.stopped[i]
         for name, share in zip(self.rehearsals.measured.limited, found.use[i], strict=True):

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sizes:
-    """In how many parts a run is looked at, and for how long what follows it.
+    """How many rehearsals come first, in how many parts a run is looked at, and for how long what follows it.
 
     Attributes
     ----------
+    first
+        Members that are rehearsed first; more are drawn where these do not decide.
     parts
         Parts of the run, after each of which what moves is compared.
     periods
@@ -47,6 +49,7 @@ class Sizes:
         Ticks, times members, for which it is followed at most.
     """
 
+    first: int = 16
     parts: int = 96
     periods: float = 12.0
     quiet: float = 0.01
@@ -145,7 +148,8 @@ class Rehearsals:
         self.steps, self.period, self.frequency = steps, tick.period, frequency
         self.sizes = sizes or Sizes()
         self.observed = max(observed, self.sizes.periods / frequency)
-        self._tables = tables
+        kinds = {c.name: c.meaning.kind for c in tick.channels}
+        self._flows = np.array([kinds[n] == "flow" for n in self.measured.moving], dtype=bool)
         self._names = [c.name for c in tick.channels]
         self.batch = Batch(
             self.measured.tick, columns, _backend(self.measured.tick), wanted=self.measured.wanted
@@ -187,8 +191,9 @@ class Rehearsals:
         assert result is not None
         levels = self._levels(np.array(sums), self._edges)
         errors, use = m.errors(result), m.use(result)
-        rest, done, result = self._after(tests, result, levels[0] if own is None else own)
-        stopped, when = self._stops(result)
+        rest, latest, done, result = self._after(tests, result, levels[0] if own is None else own)
+        rest[:, result.ends.code != 0] = 0.0  # what has stopped is judged by where it stopped
+        stopped, when = self._stops(result, latest)
         self.seconds += time.perf_counter() - began
         return Rehearsed(
             stopped, when, np.array(values), self._edges[1:] * self.period, levels, errors, use, rest,
@@ -196,49 +201,74 @@ class Rehearsals:
         )  # fmt: skip
 
     def _levels(self, sums: Samples, edges: NDArray[np.int64], pieces: int = 8) -> Samples:
-        """Return rms about the means of pieces, from sums that go on; (tests, channels)."""
+        """Return rms about straight lines through pieces, from sums that go on; (tests, channels).
+
+        What nothing returns may drift, and what relaxes creeps: neither is a vibration. The slope in a piece
+        is that of the means of the pieces about it.
+        """
         at = np.unique(np.linspace(0, len(sums), pieces + 1).astype(int))
         ends = np.concatenate([np.zeros_like(sums[:1]), sums])[at]
         part, count = np.diff(ends, axis=0), np.diff(edges[at])[:, None, None]
         with np.errstate(invalid="ignore", over="ignore"):
-            square = np.maximum(part[:, 1] - part[:, 0] ** 2 / count, 0.0).sum(axis=0)
-            return np.asarray(np.sqrt(square / count.sum()))
+            means = part[:, 0] / count
+            slope = np.gradient(means, axis=0) if len(means) > 1 else np.zeros_like(means)
+            variance = part[:, 1] / count - means**2 - slope**2 / 12
+            return np.asarray(np.sqrt((np.maximum(variance, 0.0) * count).sum(axis=0) / count.sum()))
 
-    def _after(self, tests: BatchRun, result: BatchResult, own: Samples) -> tuple[Samples, int, BatchResult]:
-        """Follow what is left when the excitation is held, until it is known whether it dies away."""
+    def _after(
+        self, tests: BatchRun, result: BatchResult, own: Samples
+    ) -> tuple[Samples, Samples, int, BatchResult]:
+        """Follow what is left when the excitation is held, until it is known whether it dies away.
+
+        Returns
+        -------
+        tuple
+            Levels in the last two quarters; the level of each test as it was last seen to move; ticks; what
+            the tests came to.
+        """
         count, done = self._hold, 0
         scale = np.where(own > 0, own, np.inf)
+        latest = np.zeros(len(tests))
         while True:
             edges = np.linspace(0, count, 17).astype(int)
             sums = [np.array(self.measured.moments(result))]
             for a, b in itertools.pairwise(edges):
                 ticks = int(b - a)
+                ran = result.ends.code == 0
                 result = tests.advance(ticks, self.inputs(self.steps + done + int(a), ticks))
                 sums.append(np.array(self.measured.moments(result)))
                 lately = self._levels(_since(sums[-1:], sums[-2]), np.array([0, ticks]), 1)
-                if (level_of(lately, scale)[result.ends.code == 0] < self.sizes.nothing).all():
-                    nothing = np.array([lately, lately])
-                    return nothing, done + int(b), result
+                level = level_of(lately, scale)
+                stopped = ran & (result.ends.code != 0)
+                fast = level_of(self.measured.values(result)[:, self._flows], scale[self._flows])
+                latest = np.where(stopped, np.fmax(latest, fast), np.where(ran, level, latest))
+                if (level[result.ends.code == 0] < self.sizes.nothing).all():
+                    return np.array([lately, lately]), latest, done + int(b), result
             done += count
-            quarters = [
-                self._levels(_since(sums[i + 1 : i + 5], sums[i]), edges[i : i + 5] - edges[i], 2)
-                for i in (8, 12)
-            ]
-            rest = np.array(quarters[::-1])
+            rest = np.array(
+                [
+                    self._levels(_since(sums[i + 1 : i + 5], sums[i]), edges[i : i + 5] - edges[i], 4)
+                    for i in (12, 8)
+                ]
+            )
             now, before = (level_of(x, scale) for x in rest)
-            running = result.ends.code == 0
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = now / before
             early = done * self.period < self.observed
             undecided = (ratio > self.sizes.falling) & ((ratio < self.sizes.steady) | early)
-            open_ = running & (now > self.sizes.quiet) & undecided
+            open_ = (result.ends.code == 0) & (now > self.sizes.quiet) & undecided
             if not open_.any() or done * len(tests) * 2 > self.sizes.most_ticks:
-                return rest, done, result
+                return rest, latest, done, result
             count *= 2
 
-    def _stops(self, result: BatchResult) -> tuple[tuple[str, ...], Samples]:
-        """Return why and when each member left its limits."""
+    def _stops(self, result: BatchResult, latest: Samples) -> tuple[tuple[str, ...], Samples]:
+        """Return why and when each member left its limits.
+
+        After the run only what has come to the run's own motion counts: a free structure drifts away, and the
+        last step of an excitation is no part of the test.
+        """
         ended, cause = result.ends.code != 0, self.measured.tripped(result)
+        ended &= (result.ends.tick < self.steps) | ~(latest < 1)
         words = np.full(len(ended), "", dtype=object)
         for i in np.flatnonzero(cause != 0):
             words[i] = f"the interlock trips: {cause_words(cause[i])}"

@@ -84,6 +84,16 @@ def _sometimes(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[F
         yield {"count": len(fates), "total": share.total, "why": _first(fates), "at": fates[0][0].at}
 
 
+def _halted(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    ensemble = _stands(check)
+    if ensemble is None or check.linear:
+        return
+    halts = ensemble.of("halt")
+    left = max((ensemble.rest[i] for i in halts if ensemble.beyond[i]), default=0.0)
+    if left:
+        yield {"level": percent(left)}
+
+
 def _noisy(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     ensemble = _stands(check)
     if ensemble is not None and ensemble.noise > policy.sustained:
@@ -110,7 +120,7 @@ def _plant(*, clearly: bool) -> Predicate:
             return
         share = ensemble.share("plant")
         fates = ensemble.fates("plant")
-        if fates and clearly == (share.high < policy.standing):
+        if fates and clearly == (share.high < policy.refused):
             yield {**_share(share), "why": _first(fates)}
 
     return found
@@ -336,5 +346,17 @@ ENSEMBLE = (
         "Of a loop that is not linear the motion decides, and there is none: a controller that adapts has "
         "learnt nothing, and a contact or a friction law has not been met.",
         _still(unstable=False),
+    ),
+    Rule(
+        "BL516",
+        "Halted in full motion it does not come to rest",
+        "care",
+        "halted in full motion it does not come to rest",
+        "with its excitation ended in full motion, as by a blow of half of its force, a motion of {level} of "
+        "the run's own sustains itself; fade the excitation out, and end the test by switching the rig off",
+        "The run comes to rest where its excitation fades out, held by friction, play or the steps of a "
+        "converter. Set in motion again it goes on in a limit cycle. The loop is unstable where nothing "
+        "holds it.",
+        _halted,
     ),
 )

@@ -53,6 +53,12 @@ def _saturated(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[F
         yield {"name": name, "share": percent(share)}
 
 
+def _held_back(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    for name, share in {}.items() if check.dry_run is None else check.dry_run.limited.items():
+        if share > policy.held_back:
+            yield {"name": name, "share": percent(share)}
+
+
 def _open_switch(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     if check.open_switch:
         yield {"fate": check.open_switch}
@@ -316,5 +322,17 @@ LIMITS = (
         "The excitation has no end and has not yet brought the motion to its full size, though each quarter "
         "of the rehearsal adds less than the one before.",
         _rising(settles=True),
+    ),
+    Rule(
+        "BL412",
+        "The drive holds the command back",
+        "care",
+        "the drive limits {name}",
+        "the drive holds '{name}' back in {share} of the samples of the dry run, by the limit of its range "
+        "or of its rate: the rig is asked for more than its drive passes on",
+        "A drive whose output saturates, or changes no faster than its valve moves, does not follow the "
+        "command. Meanwhile the loop is open, and the motion falls short. Take a quicker drive, or less "
+        "excitation.",
+        _held_back,
     ),
 )

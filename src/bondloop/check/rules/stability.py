@@ -270,7 +270,7 @@ STABILITY = (
         "care",
         "the emulated rig was refined",
         "as it is given the emulated rig is unstable by its own time step, and the check was made with "
-        "{refined}; rehearse with these: the rig in the laboratory has no steps",
+        "{refined}; this is an error of the rehearsal, not of the test: rehearse with these",
         "An explicit time step that is too long for what is stiff in the emulated rig is an error of the "
         "rehearsal, not of the test. The check refines it; rehearsals with the steps as given run away.",
         _refined,

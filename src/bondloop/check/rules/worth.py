@@ -33,11 +33,19 @@ def _tracking(*, lost: bool) -> Predicate:
     return found
 
 
-def _sensed(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
-    ran = check.dry_run
-    for name, error in {}.items() if ran is None or not ran.completed else ran.sensed.items():
-        if error > policy.lost:
-            yield {"name": name, "size": percent(error)}
+def _sensed(*, matters: bool) -> Predicate:
+    """Return the predicate of forces that are measured badly, where that `matters` to the result or not."""
+
+    def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+        ran = check.dry_run
+        if ran is None or not ran.completed or not test.feedback:
+            return
+        right = bool(check.reference) and all(error <= policy.off for error in check.off.values())
+        for name, error in ran.sensed.items():
+            if error > policy.lost and matters != right:
+                yield {"name": name, "size": percent(error)}
+
+    return found
 
 
 def _off_reference(rule: str) -> Predicate:
@@ -136,7 +144,7 @@ WORTH = (
         "numerical half hardly feels it; see to its sensor's gain and filter",
         "The numerical half feels what the load cell reads. A wrong gain, a slow filter or a range that is "
         "too small leaves little of the specimen in it.",
-        _sensed,
+        _sensed(matters=True),
     ),
     Rule(
         "BL604",
@@ -198,5 +206,16 @@ WORTH = (
         "The complete structure was integrated with the test's own scheme and step, without cut, rig and "
         "delay. The difference from the exact result is in the test, whatever the rig does.",
         _scheme(lost=False),
+    ),
+    Rule(
+        "BL610",
+        "The measured force is mostly noise",
+        "care",
+        "{name} is mostly noise",
+        "'{name}' differs from the force by {size} (rms) in the dry run, and the motion is right all the "
+        "same",
+        "The structure is too slow to follow the noise of the measured force. It moves the actuator's valve, "
+        "and hides what the specimen does in every record: take a sensor of a smaller range.",
+        _sensed(matters=False),
     ),
 )
