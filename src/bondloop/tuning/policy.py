@@ -27,11 +27,11 @@ class TuningPolicy:
         The laboratory's policy of the check: by how much actuators, latency and sensors may be off, which is
         what a compensator has to stand, and the limits by which the best few are checked.
     lanes
-        Rehearsals of a setting in the search: as modelled, and with drawn actuators. 32 are four packs of
-        a processor's lanes, and the largest of some 30 errors is the quantile of 90 % at 95 % of confidence.
+        Rehearsals of a setting in the search: one as modelled, the others with drawn rigs. 32 fill a
+        processor's lanes, and the largest of 31 errors bounds 90 % of all at 95 % of confidence.
     promised
-        Fresh draws by which the best few are judged. The largest of 64 errors bounds 95 % of all at 96 % of
-        confidence, and fresh draws know nothing of the search.
+        Rehearsals by which the best few are judged, with fresh draws, which know nothing of the search. At
+        least 59 of 64 are drawn rigs, and the largest of 59 errors bounds 95 % of all at 95 % of confidence.
     repeats
         Further rehearsals of the best few as modelled, with other noise, where the rig has noise; the worst
         of them is what has to meet the target.
