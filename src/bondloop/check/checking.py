@@ -448,7 +448,7 @@ def rehearsed(
     reference, off = against_exact(test, ran, rehearsal)
     so_far = replace(so_far, reference=reference, off=off)
     try:
-        return replace(so_far, ensemble=ensemble(test, ran, so_far.policy))
+        return replace(so_far, ensemble=ensemble(test, ran, so_far.policy, linear=so_far.linear))
     except BondloopError as error:
         return replace(so_far, notes=(*so_far.notes, f"there is no ensemble of rehearsals: {error}"))
 

@@ -271,9 +271,9 @@ class CheckPolicy:
         above=0, most=10,
     )  # fmt: skip
     sustained: Limit = Limit(
-        0.1,
-        "Motion at rest below a tenth of the run's own is hidden by it in every measure; more is a loop "
-        "that drives itself.",
+        0.05,
+        "A velocity or a force that goes on at a twentieth of the run's own is a loop that drives itself; "
+        "below that the steps of converters and the stick-slip of seals are usual.",
         above=0, most=10,
     )  # fmt: skip
     excitation_margin: Limit = Limit(

@@ -113,6 +113,9 @@ class Ensemble:
         Level of what noise alone moves, with the force loop open; NaN where that could not be tried.
     beyond
         Why a member left its limits, asked too much of an actuator, or does not come to rest.
+    halted
+        Largest level of a motion that sustains itself where the excitation is held in full motion; 0 where
+        none does.
     exponents
         Mean rate of growth of small disturbances in 1/s, and the ends of its interval of confidence.
     left_out
@@ -130,6 +133,7 @@ class Ensemble:
     sustained: tuple[bool, ...] = ()
     noise: float = math.nan
     beyond: tuple[str, ...] = ()
+    halted: float = 0.0
     left_out: str = ""
     seconds: float = 0.0
 
@@ -205,6 +209,7 @@ def ensemble(
     ran: DryRun,
     policy: CheckPolicy,
     *,
+    linear: bool = False,
     sizes: Sizes | None = None,
     most_seconds: float = 20.0,
     seed: int = 0,
@@ -219,6 +224,8 @@ def ensemble(
         Its dry run, which has gone to its end.
     policy
         The limits in force.
+    linear
+        Whether the loop is linear, so that its eigenvalues say whether it comes to rest.
     sizes
         In how many parts it is looked at, and for how long.
     most_seconds
@@ -226,19 +233,23 @@ def ensemble(
     seed
         Of the draws.
     """
-    return _Making(test, ran, policy, sizes or Sizes(), seed).made(most_seconds)
+    return _Making(test, ran, policy, sizes or Sizes(), seed, linear=linear).made(most_seconds)
 
 
 class _Making:
     """An ensemble while it is made."""
 
-    def __init__(self, test: Checkable, ran: DryRun, policy: CheckPolicy, sizes: Sizes, seed: int) -> None:
+    def __init__(
+        self, test: Checkable, ran: DryRun, policy: CheckPolicy, sizes: Sizes, seed: int, *, linear: bool
+    ) -> None:
+        self.linear = linear
         self.test, self.ran, self.policy, self.sizes = test, ran, policy, sizes
         steps = max(2, round(ran.seconds / test.period))
         samples = math.ceil(
             max(policy.delay_samples, policy.delay_margin / test.period, policy.latency_error)
         )
-        changed = disturbable(test.held((steps - 1) * test.period), min(samples, 32) + 1)
+        self.samples = min(samples, 32) + 1
+        changed = disturbable(test.held((steps - 1) * test.period), self.samples)
         force = tuple(ran.peaks[n] or 0.1 * ran.bounds.get(n, 0.0) for n in _forces(ran)) or (0.0,)
         run = Run(steps, test.period, _calls(test), force, ran.frequency)
         self.drawing = Drawing(changed.tick, run, policy, _sizes_of_states(ran, changed), seed)
@@ -255,12 +266,13 @@ class _Making:
         self.members: list[Member] = []
         self.found: Rehearsed | None = None
         self.own: Samples | None = None
+        self.halted = 0.0
 
     def made(self, most_seconds: float) -> Ensemble:
         """Return it."""
         policy, draw = self.policy, self.drawing
         scales = [policy.excitation_margin, 1.5, 0.5] if draw.scaled(1.0) else []
-        first = [draw.nominal(), draw.quiet(), *draw.halts(), *draw.impulses(4), *draw.excitations(scales)]
+        first = [draw.nominal(), draw.quiet(), *draw.impulses(4), *draw.excitations(scales)]
         first += list(draw.plants(max(self.sizes.first - len(first), 0)))
         self._rehearse(first)
         so_far = self._ensemble()
@@ -281,7 +293,43 @@ class _Making:
             self._rehearse(more[: max(room, 0)])
         if scales:
             self._close_in()
+            if not self.linear:
+                self._halt()
         return replace(self._ensemble(), left_out=left_out)
+
+    def _halt(self) -> None:
+        """Hold the excitation where the motion is largest, and see whether the test comes to rest there.
+
+        Where an excitation fades out, friction, play or a converter's step may hold what they would not hold
+        elsewhere. Other sizes of the excitation end at other places.
+        """
+        far = (int(np.argmax(self.ran.windows.max(axis=1))) + 1) * self.ran.window
+        steps = min(max(round(far / self.test.period), 16), self.rehearsals.steps)
+        halted = disturbable(self.test.held((steps - 1) * self.test.period), self.samples)
+        rehearsals = Rehearsals(
+            halted.tick, halted.tables, self.drawing.columns, self.ran.bounds, steps, self.ran.frequency,
+            self.policy.observed, self.sizes,
+        )  # fmt: skip
+        factors = np.linspace(0.5, 1.2, 8).tolist()
+        found = rehearsals.run(
+            [self.drawing.row(m) for m in self.drawing.excitations(factors)],
+            self.own,
+            until=self.policy.sustained,
+        )
+        now, lasting = self._left(found)
+        self.halted = float(np.max(now[lasting], initial=0.0))
+
+    def _left(self, found: Rehearsed) -> tuple[Samples, NDArray[np.bool_]]:
+        """Return what is left after each rehearsal, and whether it neither dies away nor is noise."""
+        assert self.own is not None
+        scale = np.where(self.own > 0, self.own, np.inf)
+        now, before = (level_of(x, scale) for x in found.rest)
+        noise = 0.0
+        if inserted(list(self.drawing.own), "closed") and self.found is not None:
+            noise = float(level_of(self.found.rest[0, 1:2], scale)[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lasting = now > self.sizes.steady * before
+        return now, lasting & (now > max(self.policy.sustained, 2 * noise))
 
     def _close_in(self) -> None:
         """Rehearse excitations between the largest that stands and the least that does not."""
@@ -334,18 +382,12 @@ class _Making:
         assert found is not None
         assert self.own is not None
         scale = np.where(self.own > 0, self.own, np.inf)
-        now, before = (level_of(x, scale) for x in found.rest)
-        noise = math.nan
-        if inserted(list(self.drawing.own), "closed"):
-            noise = float(now[1])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lasting = now > self.sizes.steady * before
-        least = max(policy.sustained, 2 * noise if math.isfinite(noise) else 0.0)
-        sustained = lasting & (now > least)
+        now, sustained = self._left(found)
+        noise = float(now[1]) if inserted(list(self.drawing.own), "closed") else math.nan
         beyond = [self._beyond(i, bool(sustained[i])) for i in range(len(members))]
         return Ensemble(
             tuple(members), found, tuple(self._twins(scale)), policy, self.ran.frequency,
-            tuple(now.tolist()), tuple(sustained.tolist()), noise, tuple(beyond),
+            tuple(now.tolist()), tuple(sustained.tolist()), noise, tuple(beyond), self.halted,
             seconds=self.rehearsals.seconds, limited=self.rehearsals.measured.limited,
         )  # fmt: skip
 
@@ -355,8 +397,6 @@ class _Making:
         assert found is not None
         if self.members[i].kind == "quiet":
             return ""
-        if self.members[i].kind == "halt":  # the blow itself may be more than the limits allow
-            return "motion that sustains itself" if sustained else ""
         if found.stopped[i]:
             return found.stopped[i]
         for name, share in zip(self.rehearsals.measured.limited, found.use[i], strict=True):

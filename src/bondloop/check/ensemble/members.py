@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from bondloop.check.policy import CheckPolicy
     from bondloop.engine.ir import Tick, Var
 
-Kind = Literal["nominal", "quiet", "impulse", "halt", "excitation", "plant", "tunable", "margin"]
+Kind = Literal["nominal", "quiet", "impulse", "excitation", "plant", "tunable", "margin"]
 """What a member is for: the test as it is; without excitation and with the force loop open, so that noise
-alone moves it; with a small impulse; brought to a halt in full motion; with another size of the excitation; with errors of the plant; with
+alone moves it; with a small impulse; with another size of the excitation; with errors of the plant; with
 tunable parameters at their bounds; with one thing off by a margin that a test should have."""
 
 
@@ -163,26 +163,6 @@ class Drawing:
                 f"{stem}last": float(self.run.calls * (start + width)),
             }
             yield Member("impulse", "a small impulse", values, at=start * self.run.period)
-
-    def halts(self, share: float = 0.5) -> Iterator[Member]:
-        """Yield the test with a blow of a share of its own force as its excitation is held.
-
-        An excitation often fades out, and leaves the test at rest where friction or play holds it. One that
-        is ended in full motion, as an operator ends it, leaves as much motion as the run had.
-        """
-        names = inserted(list(self.own), "impulse")
-        width = max(1, round(0.25 / (self.run.frequency * self.run.period)))
-        for sign in (1.0, -1.0) if names else ():
-            values: dict[str, float] = {}
-            for i, name in enumerate(names):
-                stem = name.removesuffix("impulse")
-                force = self.run.force[i % len(self.run.force)]
-                values |= {
-                    name: sign * share * force,
-                    f"{stem}first": float(self.run.calls * self.run.steps),
-                    f"{stem}last": float(self.run.calls * (self.run.steps + width)),
-                }
-            yield Member("halt", "a halt in full motion", values, at=self.run.steps * self.run.period)
 
     def excitations(self, factors: Sequence[float]) -> Iterator[Member]:
         """Yield the test with other sizes of its excitation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -169,7 +170,9 @@ class Rehearsals:
         rest = np.repeat(self._rows[-1:], count - len(known), axis=0)
         return np.concatenate([known, rest])
 
-    def run(self, table: Sequence[Sequence[float]], own: Samples | None = None) -> Rehearsed:
+    def run(
+        self, table: Sequence[Sequence[float]], own: Samples | None = None, *, until: float = math.inf
+    ) -> Rehearsed:
         """Rehearse members of an ensemble.
 
         Parameters
@@ -178,6 +181,9 @@ class Rehearsals:
             Values of what differs, a row each.
         own
             Sizes by which what is left after the run is measured; those of the first member unless given.
+        until
+            Level down to which a motion that falls is followed, as far as the ticks allow: it may end in a
+            smaller one that sustains itself. Infinite: that it falls will do.
         """
         began = time.perf_counter()
         tests = self.batch.begin(table, jobs=1)  # threads cost more than so short stretches
@@ -191,7 +197,7 @@ class Rehearsals:
         assert result is not None
         levels = self._levels(np.array(sums), self._edges)
         errors, use = m.errors(result), m.use(result)
-        rest, latest, done, result = self._after(tests, result, levels[0] if own is None else own)
+        rest, latest, done, result = self._after(tests, result, levels[0] if own is None else own, until)
         rest[:, result.ends.code != 0] = 0.0  # what has stopped is judged by where it stopped
         stopped, when = self._stops(result, latest)
         self.seconds += time.perf_counter() - began
@@ -216,7 +222,7 @@ class Rehearsals:
             return np.asarray(np.sqrt((np.maximum(variance, 0.0) * count).sum(axis=0) / count.sum()))
 
     def _after(
-        self, tests: BatchRun, result: BatchResult, own: Samples
+        self, tests: BatchRun, result: BatchResult, own: Samples, until: float
     ) -> tuple[Samples, Samples, int, BatchResult]:
         """Follow what is left when the excitation is held, until it is known whether it dies away.
 
@@ -255,7 +261,8 @@ class Rehearsals:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = now / before
             early = done * self.period < self.observed
-            undecided = (ratio > self.sizes.falling) & ((ratio < self.sizes.steady) | early)
+            undecided = (ratio > self.sizes.falling) | (now > until)
+            undecided &= (ratio < self.sizes.steady) | early
             open_ = (result.ends.code == 0) & (now > self.sizes.quiet) & undecided
             if not open_.any() or done * len(tests) * 2 > self.sizes.most_ticks:
                 return rest, latest, done, result
@@ -286,7 +293,7 @@ def _since(sums: Sequence[Samples], first: Samples) -> Samples:
 
 
 def level_of(rms: Samples, own: Samples) -> Samples:
-    """Return the level of motions against the run's own, all channels together, (tests,).
+    """Return the level of motions against the run's own, in the channel that is largest, (tests,).
 
     Parameters
     ----------
@@ -296,8 +303,7 @@ def level_of(rms: Samples, own: Samples) -> Samples:
         The sizes by which they are measured; infinite for a channel that does not count.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        counts = max(int(np.isfinite(own).sum()), 1)
-        return np.asarray(np.sqrt(((rms / own) ** 2).sum(axis=1) / counts))
+        return np.asarray((rms / own).max(axis=1, initial=0.0))
 
 
 def _backend(tick: Tick) -> Literal["lanes", "one by one"]:

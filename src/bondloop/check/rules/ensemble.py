@@ -86,12 +86,8 @@ def _sometimes(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[F
 
 def _halted(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     ensemble = _stands(check)
-    if ensemble is None or check.linear:
-        return
-    halts = ensemble.of("halt")
-    left = max((ensemble.rest[i] for i in halts if ensemble.beyond[i]), default=0.0)
-    if left:
-        yield {"level": percent(left)}
+    if ensemble is not None and ensemble.halted > 0:
+        yield {"level": percent(ensemble.halted)}
 
 
 def _noisy(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -352,8 +348,8 @@ ENSEMBLE = (
         "Halted in full motion it does not come to rest",
         "care",
         "halted in full motion it does not come to rest",
-        "with its excitation ended in full motion, as by a blow of half of its force, a motion of {level} of "
-        "the run's own sustains itself; fade the excitation out, and end the test by switching the rig off",
+        "with its excitation held where the motion is largest, a motion of {level} of the run's own sustains "
+        "itself; let the excitation fade out, and end the test by switching the rig off",
         "The run comes to rest where its excitation fades out, held by friction, play or the steps of a "
         "converter. Set in motion again it goes on in a limit cycle. The loop is unstable where nothing "
         "holds it.",
