@@ -365,9 +365,9 @@ def recommend(  # noqa: PLR0913 - each is a choice of its own
     >>> import bondloop as bl
     >>> from bondloop.papers import silva_benchmark
     >>> test, process = silva_benchmark.test(), silva_benchmark.Plant().process()
-    >>> answer = bl.tuning.recommend(process, test, families=["Direct", "InverseModel"], seconds=8)
+    >>> answer = bl.tuning.recommend(process, test, families=["RecursiveFir"], seconds=8, budget=20)
     >>> answer.check.passed, type(answer.controller).__name__
-    (True, 'InverseModel')
+    (True, 'RecursiveFir')
     """
     if not isinstance(test, HybridTest):
         raise InputError(f"test: expected a bondloop.HybridTest; found {type(test).__name__}")
