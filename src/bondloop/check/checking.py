@@ -20,7 +20,7 @@ from bondloop.check.open_switch import uncoupled
 from bondloop.check.passivity import passivity_notes
 from bondloop.check.policy import DEFAULT, CheckPolicy
 from bondloop.check.prediction_notes import prediction_notes
-from bondloop.check.reference import against_exact
+from bondloop.check.reference import against_exact, chattering
 from bondloop.check.rules import accepted, findings, rule_named
 from bondloop.check.running_loop import RunningLoop, coupled
 from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bondloop.check.suggestion import Suggestion, SuggestionPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest
+    from bondloop.results.assess import Chatter
 
 
 VERDICTS: dict[Level, str] = {
@@ -71,6 +72,8 @@ class Check:
         What the complete structure does, computed independently of the test's scheme and rate.
     off
         By channel, how far the dry run is off that reference, or off the test's own: rms over rms.
+    chatter
+        By force, what of its power lies above the band of the motion.
     refined
         What was made finer, for the rehearsal alone, since the emulation of the rig was too coarse.
     dry_run
@@ -117,6 +120,7 @@ class Check:
     ensemble: Ensemble | None = None
     reference: ExactReference = field(default_factory=ExactReference)
     off: Mapping[str, float] = field(default_factory=dict)
+    chatter: Mapping[str, Chatter] = field(default_factory=dict)
     refined: str = ""
     dry_run: DryRun | None = None
     margins: Margins | None = None
@@ -446,7 +450,8 @@ def rehearsed(
     if unstable_ or not ran.completed or ran.tripped is not None:
         return so_far  # that is clear
     reference, off = against_exact(test, ran, rehearsal)
-    so_far = replace(so_far, reference=reference, off=off)
+    chatter = chattering(test, ran, rehearsal, reference)
+    so_far = replace(so_far, reference=reference, off=off, chatter=chatter)
     try:
         return replace(so_far, ensemble=ensemble(test, ran, so_far.policy, linear=so_far.linear))
     except BondloopError as error:

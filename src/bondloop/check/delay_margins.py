@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from bondloop.check import tolerances
-from bondloop.engine.analysis.spectrum import within
-from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, response, written_out
+from bondloop.engine.analysis.spectrum import DelayedStep, dense_matrix, response, within, written_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

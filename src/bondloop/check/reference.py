@@ -1,4 +1,4 @@
-"""How far a rehearsal is off what the complete structure does."""
+"""How far a rehearsal is off what the complete structure does, and what of its force is chatter."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.check.exact import ExactReference, exact_reference
 from bondloop.engine.ir import Role
+from bondloop.results.assess import band_edge, chatter_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bondloop.check.dry_run import DryRun
     from bondloop.hybrid import Checkable
     from bondloop.rehearsal import Rehearsal
+    from bondloop.results.assess import Chatter
 
 
 def against_exact(
@@ -56,6 +58,39 @@ def against_exact(
             if np.isfinite(error):
                 off[name] = error
     return reference, off
+
+
+def chattering(
+    test: Checkable, ran: DryRun, rehearsal: Rehearsal, reference: ExactReference
+) -> Mapping[str, Chatter]:
+    """Return by force what of its power lies above the band of the motion, the structure's own taken off.
+
+    Parameters
+    ----------
+    test
+        The test.
+    ran, rehearsal
+        Its dry run, and what was kept of it.
+    reference
+        What the complete structure does.
+    """
+    kept = rehearsal.motions
+    if kept is None:
+        return {}
+    found = {}
+    for name in ran.channels_of(Role.ACTUAL, kind="effort"):
+        place = ran.meanings[name].interface
+        motion = [
+            next((n for n in ran.channels_of(Role.ACTUAL, kind=k) if ran.meanings[n].interface == place), "")
+            for k in ("displacement", "flow")
+        ]
+        if not all(motion) or not np.isfinite(kept[name]).all():
+            continue
+        edge = band_edge(kept[motion[0]], kept[motion[1]], test.period)
+        own = reference.channels.get(name)
+        own = None if own is None or len(own) != len(kept[name]) else own
+        found[name] = chatter_of(kept[name], test.period, edge, own)
+    return found
 
 
 def relative_rms(

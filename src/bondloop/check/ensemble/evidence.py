@@ -30,6 +30,7 @@ from bondloop.check.ensemble.members import Drawing, Member, Run
 from bondloop.check.ensemble.rehearsals import Rehearsals, Rehearsed, Sizes, level_of
 from bondloop.check.ensemble.share import Share
 from bondloop.display import brief
+from bondloop.engine.ir import Role, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,7 +212,7 @@ def ensemble(
     *,
     linear: bool = False,
     sizes: Sizes | None = None,
-    most_seconds: float = 20.0,
+    most_seconds: float = 3.0,
     seed: int = 0,
 ) -> Ensemble:
     """Rehearse a test many times, disturbed and with errors of everything.
@@ -253,20 +254,20 @@ class _Making:
         force = tuple(ran.peaks[n] or 0.1 * ran.bounds.get(n, 0.0) for n in _forces(ran)) or (0.0,)
         run = Run(steps, test.period, _calls(test), force, ran.frequency)
         self.drawing = Drawing(changed.tick, run, policy, _sizes_of_states(ran, changed), seed)
-        self.rehearsals = Rehearsals(
-            changed.tick,
-            changed.tables,
-            self.drawing.columns,
-            ran.bounds,
-            steps,
-            ran.frequency,
-            policy.observed,
-            sizes,
-        )
+        self.only_tables = all(s.expression(Var("t")) is None for s in test.signals)
+        self.rehearsals = self._rehearsals(changed, steps)
         self.members: list[Member] = []
         self.found: Rehearsed | None = None
         self.own: Samples | None = None
         self.halted = 0.0
+
+    def _rehearsals(self, changed: Checkable, steps: int) -> Rehearsals:
+        """Return a test, changed, ready to be rehearsed for so many ticks."""
+        ran = self.ran
+        return Rehearsals(
+            changed.tick, changed.tables, self.drawing.columns, ran.bounds, steps, ran.frequency,
+            self.policy.observed, self.sizes,
+        )  # fmt: skip
 
     def made(self, most_seconds: float) -> Ensemble:
         """Return it."""
@@ -306,10 +307,10 @@ class _Making:
         far = (int(np.argmax(self.ran.windows.max(axis=1))) + 1) * self.ran.window
         steps = min(max(round(far / self.test.period), 16), self.rehearsals.steps)
         halted = disturbable(self.test.held((steps - 1) * self.test.period), self.samples)
-        rehearsals = Rehearsals(
-            halted.tick, halted.tables, self.drawing.columns, self.ran.bounds, steps, self.ran.frequency,
-            self.policy.observed, self.sizes,
-        )  # fmt: skip
+        if self.only_tables:  # the same statements, with other rows
+            rehearsals = self.rehearsals.held_otherwise(halted.tables, steps)
+        else:
+            rehearsals = self._rehearsals(halted, steps)
         factors = np.linspace(0.5, 1.2, 8).tolist()
         found = rehearsals.run(
             [self.drawing.row(m) for m in self.drawing.excitations(factors)],
@@ -441,8 +442,6 @@ class _Making:
 
 
 def _forces(ran: DryRun) -> list[str]:
-    from bondloop.engine.ir import Role
-
     return ran.channels_of(Role.ACTUAL, kind="effort")
 
 

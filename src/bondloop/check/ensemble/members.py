@@ -100,12 +100,12 @@ class Drawing:
 
     def _plant(self, part: str) -> list[Var]:
         """Return the parameters of a part that can be off by some share."""
+        fixed = self.tick.worked_in | {SEED}
         return [
             v
             for v, x in self.tick.parameters.items()
-            if within(v.name, part) and x and v.name not in self.tick.worked_in and ".ensemble." not in v.name
-            and v.name != SEED
-        ]  # fmt: skip
+            if x and within(v.name, part) and v.name not in fixed and ".ensemble." not in v.name
+        ]
 
     @property
     def columns(self) -> list[str]:

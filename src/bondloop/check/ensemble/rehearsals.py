@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import time
@@ -155,12 +156,28 @@ class Rehearsals:
         self.batch = Batch(
             self.measured.tick, columns, _backend(self.measured.tick), wanted=self.measured.wanted
         )
-        self._edges = np.unique(np.linspace(0, steps, min(self.sizes.parts, steps) + 1).astype(int))
-        wanted = round(self.sizes.periods / (frequency * tick.period))
-        self._hold = max(16, min(max(wanted, steps // 4), steps))
-        self._rows = tabulated_inputs(tables.values(), steps + self._hold, tick.period) if tables else None
+        self._tables(tables, steps)
         self.seconds = 0.0
         """Seconds that the rehearsals took so far."""
+
+    def _tables(self, tables: Mapping[str, Signal], steps: int) -> None:
+        self.steps = steps
+        self._edges = np.unique(np.linspace(0, steps, min(self.sizes.parts, steps) + 1).astype(int))
+        wanted = round(self.sizes.periods / (self.frequency * self.period))
+        self._hold = max(16, min(max(wanted, steps // 4), steps))
+        self._rows = tabulated_inputs(tables.values(), steps + self._hold, self.period) if tables else None
+
+    def held_otherwise(self, tables: Mapping[str, Signal], steps: int) -> Rehearsals:
+        """Return the same rehearsals with a run of other length, and other tabulated signals.
+
+        Parameters
+        ----------
+        tables, steps
+            As of the constructor.
+        """
+        other = copy.copy(self)
+        other._tables(tables, steps)
+        return other
 
     def inputs(self, first: int, count: int) -> Samples | None:
         """Return the tabulated signals of some ticks; after the last that is known they stay as they are."""

@@ -93,6 +93,12 @@ def _scheme(*, lost: bool) -> Predicate:
     return found
 
 
+def _chatter(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    for name, found in check.chatter.items():
+        if found.share > policy.chatter:
+            yield {"name": name, "size": percent(found.share), "frequency": found.frequency}
+
+
 def _undersampled(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     for signal in test.signals:
         words = undersampled(signal, test.period)
@@ -217,5 +223,17 @@ WORTH = (
         "The structure is too slow to follow the noise of the measured force. It moves the actuator's valve, "
         "and hides what the specimen does in every record: take a sensor of a smaller range.",
         _sensed(matters=False),
+    ),
+    Rule(
+        "BL611",
+        "The force chatters",
+        "care",
+        "{name} chatters",
+        "'{name}' chatters in the dry run: {size} of its power lies above the band of the motion, most of it "
+        "round {frequency:.3g} Hz, where the complete structure has none",
+        "A force that the motion does not explain is made by the loop: a damper that is told its velocity "
+        "late, a stiff contact behind an actuator, a valve that hunts. It wears the machine, and hides the "
+        "specimen. Sample faster, give the fixture some compliance, or filter the command.",
+        _chatter,
     ),
 )
