@@ -1,3 +1,7 @@
+from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep as DelayedStep
+from bondloop.engine.analysis.spectrum.delayed_step import dense_matrix as dense_matrix
+from bondloop.engine.analysis.spectrum.delayed_step import response as response
+from bondloop.engine.analysis.spectrum.delayed_step import written_out as written_out
 from bondloop.engine.analysis.spectrum.linear_step import OneStep as OneStep
 from bondloop.engine.analysis.spectrum.linear_step import Values as Values
 from bondloop.engine.analysis.spectrum.linear_step import collection_paused as collection_paused
