@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.check.finding import UNBUILT, multiple
-from bondloop.check.margins import FOLLOWED
+from bondloop.check.tolerances import FOLLOWED, NO_LOOP
 from bondloop.engine.ir import Role
 from bondloop.results.figures import COLOURS, GREY, INK, STYLE, dress, finish, heading, legend, page, plain
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 GOOD, BAD = COLOURS[2], COLOURS[1]
 
-SOME = 1e-12
-"""Size of a loop gain below which nothing comes back."""
 
 LINES = tuple(c for c in COLOURS if c not in (GOOD, BAD))
 """Colours of interfaces: not those that mean something."""
@@ -86,7 +84,7 @@ def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
 def _marks(check: Check) -> list[str]:
     """Return what is said of the open loop, in lines."""
     m, marks = check.margins, []
-    if check.curves is None or not (np.abs(check.curves.loci) > SOME).any():
+    if check.curves is None or not (np.abs(check.curves.loci) > NO_LOOP).any():
         return []
     if m is not None and m.delay is not None and m.delay.found:
         marks.append(f"breaks at {m.delay.frequency:.3g} Hz with {1e3 * m.delay.value:.3g} ms more delay")
@@ -107,14 +105,14 @@ def _open_loop(axes: Axes, check: Check, marks: Sequence[str], below: int) -> No
         title = textwrap.shorten(f"open loop, {check.margins.where}", 44, placeholder=" ...")
     f, loci = check.curves.frequency, check.curves.loci
     size = np.sort(np.abs(loci), axis=1)[:, ::-1]
-    if not (size > SOME).any():
+    if not (size > NO_LOOP).any():
         why = "nothing comes back: the force is not fed back, or the specimen does not push here"
         _nothing(axes, title, why, below)
         return
     axes.set_yscale("log")
     for i in range(size.shape[1]):
         label = None if size.shape[1] == 1 else f"locus {i + 1}"
-        axes.plot(f, np.maximum(size[:, i], SOME), color=LINES[i % len(LINES)], linewidth=1.1, label=label)
+        axes.plot(f, np.maximum(size[:, i], NO_LOOP), color=LINES[i % len(LINES)], linewidth=1.1, label=label)
     axes.axhline(1.0, color=GREY, linewidth=0.8)
     top = size[size > 0]
     axes.set_ylim(max(1e-6, 0.5 * float(np.percentile(top, 2))), 3 * max(1.0, float(top.max())))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.check import tolerances
 from bondloop.engine.ir import Meaning, Role, channels_of
 from bondloop.rehearsal import (
     CHUNK,
@@ -31,19 +32,6 @@ if TYPE_CHECKING:
     from bondloop.engine.analysis.spectrum import Point
     from bondloop.engine.codegen import Result
     from bondloop.hybrid import Checkable
-
-
-WINDOWS = 48
-"""Parts of the run in which peaks are kept."""
-
-FLOOR = 1e-12
-"""Motions in m below this are nothing."""
-
-MEMORY = 4_000_000
-"""Numbers up to which the motions at the interfaces are kept, so that what comes after need not run again."""
-
-STARTED = 10
-"""Ticks after which a run has started: before, no instant is worth a linear analysis."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +116,7 @@ class DryRun:
     def moved(self) -> bool:
         """Whether anything that can be told from rounding has moved the interfaces, or should have."""
         names = [*self.channels_of(Role.ACTUAL, kind="flow"), *self.channels_of(Role.DESIRED, kind="flow")]
-        return any(self.peaks.get(n, 0.0) > FLOOR for n in names)
+        return any(self.peaks.get(n, 0.0) > tolerances.MOTION_FLOOR for n in names)
 
     @property
     def usage(self) -> dict[str, float]:
@@ -209,7 +197,7 @@ class _Kept:
 
     def __init__(self, test: Checkable, steps: int) -> None:
         self._names = channels_of(test.tick.channels, Role.DESIRED, Role.ACTUAL)
-        self._wanted = steps * len(self._names) <= MEMORY
+        self._wanted = steps * len(self._names) <= tolerances.KEPT_NUMBERS
         self._parts: list[list[NDArray[np.float64]]] = []
 
     def append(self, result: Result) -> None:
@@ -244,7 +232,7 @@ class _Log:
         self._pairs = [*self.motions, *self.sensors, *self.references]
         self.peaks: dict[str, float] = {}
         self.bounds = limits_of(test)
-        self.windows = np.zeros((WINDOWS, count))
+        self.windows = np.zeros((tolerances.WINDOWS, count))
         self.tripped: tuple[float, float] | None = None
         self._sums = {pair: np.zeros(5) for pair in self._pairs}
         self._slopes = np.zeros((count, 2))
@@ -281,7 +269,7 @@ class _Log:
     def _take_motions(self, first: int, n: int, channels: Mapping[str, NDArray[np.float64]]) -> None:
         switch = channels.get(DISPLACEMENT_SWITCH)
         coupled = slice(None) if switch is None else switch >= 1
-        window = np.minimum((first + np.arange(n)) // self.length, WINDOWS - 1)
+        window = np.minimum((first + np.arange(n)) // self.length, tolerances.WINDOWS - 1)
         for pair in self._pairs:
             d, a = (channels[name][coupled] for name in pair)
             with np.errstate(invalid="ignore", over="ignore"):  # a run that diverges in this part
@@ -304,7 +292,7 @@ class _Log:
 
     def _note(self, word: str, first: int, values: NDArray[np.float64], name: str) -> None:
         """Keep the tick at which values are largest."""
-        start = max(0, STARTED - first)
+        start = max(0, tolerances.STARTED - first)
         if start >= len(values):
             return
         k = start + int(np.argmax(values[start:]))
@@ -326,10 +314,10 @@ class _Log:
             return []
         sums = np.array([self._sums[pair] for pair in pairs])
         means = sums[:, 1:].T / np.maximum(sums[:, 0], 1)
-        errors = [relative_error(means, FLOOR)]
+        errors = [relative_error(means, tolerances.MOTION_FLOOR)]
         if with_mean:
             only_means = np.where([[False], [True], [False], [True]], means, 0.0)  # some may be infinite
-            errors.append(relative_error(only_means, FLOOR))
+            errors.append(relative_error(only_means, tolerances.MOTION_FLOOR))
         return [max(both) for both in zip(*errors, strict=True)]
 
     def sampled_velocity(self, period: float) -> list[float]:
@@ -363,7 +351,7 @@ class _Log:
 
     def even(self, count: int) -> list[int]:
         """Return ticks spread over the run."""
-        return [int(k) for k in np.linspace(min(STARTED, self.steps - 1), self.steps - 1, count)]
+        return [int(k) for k in np.linspace(min(tolerances.STARTED, self.steps - 1), self.steps - 1, count)]
 
 
 def _points(rehearsal: Rehearsal, ticks: list[int]) -> tuple[Point, ...]:
@@ -378,7 +366,7 @@ def _points(rehearsal: Rehearsal, ticks: list[int]) -> tuple[Point, ...]:
 
 def window_length(steps: int) -> int:
     """Return the ticks of each part of a run in which peaks are kept."""
-    return max(1, -(-steps // WINDOWS))
+    return max(1, -(-steps // tolerances.WINDOWS))
 
 
 def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...]:

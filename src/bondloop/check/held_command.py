@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import interfaces
 from bondloop.check.finding import percent
+from bondloop.check.tolerances import MISSED_VELOCITY
 from bondloop.engine.ir import reads, variables
 from bondloop.errors import BondloopError
 
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from bondloop.check.dry_run import DryRun
     from bondloop.engine import System
     from bondloop.hybrid import HybridTest
-
-
-SHARE = 0.03
-"""Of the velocity: what a sample may miss of it without a word; load cells and fitted laws are no better."""
 
 
 def held_command_notes(test: HybridTest, ran: DryRun | None) -> list[str]:
@@ -44,7 +41,7 @@ def held_command_notes(test: HybridTest, ran: DryRun | None) -> list[str]:
     """
     if ran is None or not ran.completed:
         return []
-    off = {i: share for i, share in enumerate(ran.sampled_velocity) if abs(share - 1) > SHARE}
+    off = {i: share for i, share in enumerate(ran.sampled_velocity) if abs(share - 1) > MISSED_VELOCITY}
     if not off:
         return []
     try:

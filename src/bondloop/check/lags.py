@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import interfaces, rejoin
+from bondloop.check.tolerances import NO_LAG
 from bondloop.engine.ir import Const
 from bondloop.engine.passes import connect, prefixed
 from bondloop.rehearsal import loop_links
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from bondloop.engine.ir import Expr, StateSpace
     from bondloop.hybrid import HybridTest
     from bondloop.transfer import Transfer
-
-
-TINY = 1e-6
-"""Lags in ms and dampings in Ns/m below this are rounding."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ def unstable(poles: NDArray[np.complex128]) -> list[complex]:
 
 def _clean(value: float) -> float:
     """Return zero for what is only rounding."""
-    return value if abs(value) > TINY else 0.0
+    return value if abs(value) > NO_LAG else 0.0
 
 
 def closed_loop(test: HybridTest) -> StateSpace:

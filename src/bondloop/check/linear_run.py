@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
+from bondloop.check import tolerances
+from bondloop.check.dry_run import DryRun, limits_of, relative_error, window_length
 from bondloop.check.ensemble import Twin
 from bondloop.rehearsal import steps_of
 from bondloop.substructure import indexed
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from bondloop.check.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep, Values
-
-
-BLOCK = 2000
-"""Ticks whose outputs are kept before they are looked at."""
 
 
 class _March:
@@ -87,11 +84,11 @@ def linear_run(loop: RunningLoop, seconds: float) -> DryRun:
     velocities = [place[n] for n in names]
     march = _March(step, step.at)
     peaks = np.zeros(len(step.outputs))
-    windows = np.zeros((WINDOWS, loop.count))
+    windows = np.zeros((tolerances.WINDOWS, loop.count))
     sums = np.zeros((4, loop.count))
     message, done = "", 0
     while done < steps and not message:
-        n = min(BLOCK, steps - done)
+        n = min(tolerances.BLOCK, steps - done)
         times = np.asarray((done + np.arange(n)) * test.period, dtype=np.float64)
         outputs = march.go(loop.signals(step, times) - step.at.u)
         for name, bound in bounds.items():
@@ -100,7 +97,7 @@ def linear_run(loop: RunningLoop, seconds: float) -> DryRun:
                 outputs = outputs[: over[0] + 1]
                 message = f"'{name}' left its limit of {bound:.4g} at t = {times[over[0]]:.4g} s"
         peaks = np.maximum(peaks, np.abs(outputs).max(axis=0))
-        which = np.minimum((done + np.arange(len(outputs))) // length, WINDOWS - 1)
+        which = np.minimum((done + np.arange(len(outputs))) // length, tolerances.WINDOWS - 1)
         np.maximum.at(windows, which, np.abs(outputs[:, actual]))
         d, e = outputs[:, desired], outputs[:, desired] - outputs[:, actual]
         sums += [d.sum(axis=0), (d * d).sum(axis=0), e.sum(axis=0), (e * e).sum(axis=0)]
@@ -129,12 +126,12 @@ def _disturbed(loop: RunningLoop, step: OneStep, steps: int, velocities: list[in
     march.x = np.array([push.get(n, 0.0) for n in step.states])
     length = window_length(steps)
     peaks = []
-    for i in range(WINDOWS):
+    for i in range(tolerances.WINDOWS):
         ticks = min(length, max(1, steps - i * length))
         outputs = march.go(np.zeros((ticks, len(step.probes))), free=True)
         peaks.append(float(np.abs(outputs[:, velocities]).max()))
-    times = (np.arange(WINDOWS) + 0.5) * length * step.period
-    soon = WINDOWS // 8
+    times = (np.arange(tolerances.WINDOWS) + 0.5) * length * step.period
+    soon = tolerances.WINDOWS // 8
     worst = soon + int(np.argmax(peaks[soon:]))
     logs = np.log(np.maximum(peaks[soon:], 1e-300))
     first = max(peaks[:soon]) or 1.0

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.check.tolerances import LOUD_PREDICTION
 from bondloop.control import InverseModel, PolynomialPrediction
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
-
-
-LOUD = 1000.0
-"""Amplification of errors in the samples from which it is worth a word: noise of a micrometre is then a
-millimetre of command."""
 
 
 def prediction_notes(test: HybridTest) -> list[str]:
@@ -40,7 +36,7 @@ def prediction_notes(test: HybridTest) -> list[str]:
         loud = prediction.amplification(test.period)
     except BondloopError:
         return []  # points closer than samples: the test cannot be built, which is said elsewhere
-    if loud < LOUD:
+    if loud < LOUD_PREDICTION:
         return []
     words = (
         f"the prediction (order {prediction.order}, span {prediction.span:g} s) for {prediction.delay:g} s "

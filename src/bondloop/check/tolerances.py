@@ -76,3 +76,35 @@ CELL_HALVINGS = 14
 JITTER_STEPS = 24
 """Sizes of jitter up to one sample that are tried; between the last stable and the first unstable one the
 border is closed in on."""
+
+# ---------------------------------------------------------------- the dry run
+
+WINDOWS = 48
+"""Parts of a run in which peaks are kept: enough for a figure, and for a trend from quarter to quarter."""
+
+MOTION_FLOOR = 1e-12
+"""Motions in m, or m/s, below this are rounding: a picometre."""
+
+KEPT_NUMBERS = 4_000_000
+"""Numbers up to which the motions at the interfaces are kept for comparison: 32 MB."""
+
+STARTED = 10
+"""Ticks after which a run has started: before, no instant is worth a linear analysis."""
+
+BLOCK = 2000
+"""Ticks of a linear run whose outputs are kept before they are looked at."""
+
+# ---------------------------------------------------------------- notes
+
+LOUD_PREDICTION = 1000.0
+"""Amplification of errors in the samples from which it is worth a word: noise of a micrometre is then a
+millimetre of command."""
+
+MISSED_VELOCITY = 0.03
+"""Part of the velocity that a sample may miss without a word; load cells and fitted laws are no better."""
+
+NO_LAG = 1e-6
+"""Lags in ms and dampings in N s/m below this are rounding."""
+
+NO_LOOP = 1e-12
+"""Size of a loop gain below which nothing comes back."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.lags import TINY, away_from_origin
+from bondloop.check.lags import away_from_origin
 from bondloop.check.rules.rule import Rule
+from bondloop.check.tolerances import NO_LAG
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
@@ -54,7 +55,7 @@ def why_unstable(check: Check, test: Checkable, policy: CheckPolicy, step: OneSt
 
 def _lagging(check: Check) -> list[str]:
     """Return the lags whose negative damping is more than the structure's own damping."""
-    return [str(lag) for lag in check.lags if lag.damping < -max(lag.structure, TINY)]
+    return [str(lag) for lag in check.lags if lag.damping < -max(lag.structure, NO_LAG)]
 
 
 def unstable_fields(check: Check, step: OneStep) -> Fields:
