@@ -13,9 +13,11 @@ from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
+    from bondloop.check.dry_run import DryRun
     from bondloop.check.ensemble import Ensemble
     from bondloop.check.finding import Finding
     from bondloop.check.margins import Border, Margins
+    from bondloop.engine.analysis.spectrum import OneStep
 
 
 def check_text(check: Check) -> str:
@@ -29,23 +31,26 @@ def check_text(check: Check) -> str:
         lines += _margins(check.margins)
     if check.lags:
         lines += ["Each actuator's lag as the damping that it is:", *(f"  {lag}" for lag in check.lags)]
-    if check.assumptions is not None:
-        broken = [f"  {a}" for a in check.assumptions.items if not a.holds]
-        if broken and not check.inverts:
-            numbers = ", ".join(str(a.number) for a in check.assumptions.items if not a.holds)
-            lines.append(
-                f"A virtual junction could not be used: assumption {numbers} of Gawthrop 2005 does not hold."
-            )
-        elif broken:
-            lines += ["Of the five assumptions of Gawthrop 2005, which a virtual junction needs:", *broken]
-        else:
-            lines += ["The five assumptions of Gawthrop 2005 hold: a virtual junction can be used."]
+    lines += _assumptions(check)
     lines += [f"Note: {n}." for n in check.notes]
     if check.policy.changes():
         lines.append(f"Limits of this laboratory: {check.policy}.")
     lines += [_finding(f) for f in sorted(check.findings, key=lambda f: LEVELS.index(f.level))]
     lines.append(f"Verdict: {check.verdict}")
     return "\n".join(lines)
+
+
+def _assumptions(check: Check) -> list[str]:
+    if check.assumptions is None:
+        return []
+    broken = [a for a in check.assumptions.items if not a.holds]
+    if not broken:
+        return ["The five assumptions of Gawthrop 2005 hold: a virtual junction can be used."]
+    if check.inverts:
+        head = "Of the five assumptions of Gawthrop 2005, which a virtual junction needs:"
+        return [head, *(f"  {a}" for a in broken)]
+    numbers = ", ".join(str(a.number) for a in broken)
+    return [f"A virtual junction could not be used: assumption {numbers} of Gawthrop 2005 does not hold."]
 
 
 def _finding(finding: Finding) -> str:
@@ -115,11 +120,16 @@ def _dry(check: Check) -> list[str]:
     errors = [percent(e) for e in ran.error if np.isfinite(e)]
     if errors and ran.completed:
         lines.append(f"  The rig followed the numerical half with an error of {', '.join(errors)} (rms).")
+    return [*lines, *_reference(check)]
+
+
+def _reference(check: Check) -> list[str]:
+    lines = []
     if check.off:
         which = "exact reference, the complete structure" if check.reference else "test's own reference"
-        errors_ = ", ".join(f"{name} {percent(error)}" for name, error in check.off.items())
-        lines.append(f"  Off the {which} (rms): {errors_}.")
-    elif check.reference.missing and ran.completed:
+        errors = ", ".join(f"{name} {percent(error)}" for name, error in check.off.items())
+        lines.append(f"  Off the {which} (rms): {errors}.")
+    elif check.reference.missing:
         lines.append(f"  It is not compared with the complete structure: {check.reference.missing}.")
     scheme = check.reference.scheme_error if check.reference else None
     if scheme is not None and scheme > 1e-3:
@@ -161,23 +171,7 @@ def _ensemble(check: Check) -> list[str]:
 
 
 def _margins(m: Margins) -> list[str]:
-    lines = []
-    if m.delay is not None and m.delay.found:
-        indicator = m.indicator or 0.0
-        how = "slightly" if indicator > 0.7 else "moderately" if indicator > 0 else "extremely"
-        lines.append(
-            f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at "
-            f"{m.delay.frequency:.3g} Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
-            f"{_elsewhere(m, m.delay)}"
-        )
-    elif m.delay is not None:
-        lines.append("  no extra delay was found that would make it unstable")
-    if m.jitter is not None and m.jitter.found and m.jitter != m.delay:
-        lines.append(
-            f"  {1e3 * m.jitter.value:.3g} ms more delay of every other command would, at "
-            f"{m.jitter.frequency:.3g} Hz{_elsewhere(m, m.jitter)}"
-        )
-    lines += _factor(m, "the measured force")
+    lines = [*_delays(m), *_factor(m, "the measured force")]
     if m.stiffer is not None:
         lines += [_times(m, m.stiffer, "as stiff")]
     if m.lighter is not None:
@@ -200,8 +194,28 @@ def _margins(m: Margins) -> list[str]:
     return [head, *lines] if lines else []
 
 
+def _delays(m: Margins) -> list[str]:
+    lines = []
+    if m.delay is not None and m.delay.found:
+        indicator = m.indicator or 0.0
+        how = "slightly" if indicator > 0.7 else "moderately" if indicator > 0 else "extremely"
+        lines.append(
+            f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at "
+            f"{m.delay.frequency:.3g} Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
+            f"{_elsewhere(m, m.delay)}"
+        )
+    elif m.delay is not None:
+        lines.append("  no extra delay was found that would make it unstable")
+    if m.jitter is not None and m.jitter.found and m.jitter != m.delay:
+        lines.append(
+            f"  {1e3 * m.jitter.value:.3g} ms more delay of every other command would, at "
+            f"{m.jitter.frequency:.3g} Hz{_elsewhere(m, m.jitter)}"
+        )
+    return lines
+
+
 def _elsewhere(m: Margins, border: Border) -> str:
-    """Say in which regime a border is, where it is another than that of the most delicate actuator."""
+    """Say where a border is, where it is another place than that of the most delicate actuator."""
     return f", {border.where}" if border.where != m.where else ""
 
 
@@ -226,7 +240,8 @@ def _times(m: Margins, border: Border, how: str, far: str = "three times") -> st
 
 def check_dict(check: Check) -> dict[str, Any]:
     """Return the check as plain numbers and texts."""
-    ran, step, m = check.dry_run, check.step, check.margins
+    exact = check.reference
+    assumptions = check.assumptions
     answer: dict[str, Any] = {
         "passed": check.passed,
         "level": check.level,
@@ -235,70 +250,65 @@ def check_dict(check: Check) -> dict[str, Any]:
         "policy": check.policy.to_dict(),
         "accepted": dict(check.acceptances),
         "notes": list(check.notes),
-    }
-    answer |= dict.fromkeys(("step", "dry_run", "margins", "assumptions"))
-    if step is not None:
-        answer["step"] = {
-            "stable": step.stable,
-            "linear": step.linear,
-            "spectral_radius": step.spectral_radius,
-            "frequency": step.frequency,
-            "growth": step.growth,
-            "method": step.spectrum.method,
-            "complete": step.spectrum.complete,
-            "eigenvalues": [[z.real, z.imag] for z in step.eigenvalues[:200].tolist()],
-        }
-    answer["instants"] = [
-        {"time": i.time, "stable": i.step.stable, "growth": i.step.growth, "frequency": i.step.frequency}
-        for i in check.instants
-    ]
-    answer["off"] = dict(check.off)
-    answer["reference"] = {
-        "exact": bool(check.reference), "missing": check.reference.missing,
-        "scheme_error": check.reference.scheme_error, "agrees_until": check.reference.agrees_until,
-    }  # fmt: skip
-    answer["ensemble"] = _ensemble_dict(check.ensemble)
-    if ran is not None:
-        answer["dry_run"] = {
-            "seconds": ran.seconds,
-            "completed": ran.completed,
-            "message": ran.message,
-            "usage": ran.usage,
-            "peaks": {n: ran.peaks[n] for n in ran.bounds if n in ran.peaks},
-            "error": list(ran.error),
-            "saturated": dict(ran.saturated),
-        }
-    if m is not None:
-        names = ("delay", "jitter", "gain", "least_gain", "stiffer", "lighter", "model_error")
-        answer["margins"] = {
-            n: None
-            if (b := getattr(m, n)) is None
-            else {"found": b.found, "value": b.value, "frequency": b.frequency, "where": b.where}
-            for n in names
-        }
-        answer["margins"] |= {
-            "indicator": m.indicator,
-            "followed": list(m.followed),
-            "left_out": m.left_out,
-            "where": m.where,
-        }
-    if check.assumptions is not None:
-        answer["assumptions"] = [
+        "step": None if check.step is None else _step_dict(check.step),
+        "instants": [
+            {"time": i.time, "stable": i.step.stable, "growth": i.step.growth, "frequency": i.step.frequency}
+            for i in check.instants
+        ],
+        "off": dict(check.off),
+        "chatter": {n: {"share": c.share, "frequency": c.frequency} for n, c in check.chatter.items()},
+        "reference": {
+            "exact": bool(exact), "missing": exact.missing, "scheme_error": exact.scheme_error,
+            "agrees_until": exact.agrees_until,
+        },
+        "ensemble": _ensemble_dict(check.ensemble),
+        "dry_run": None if check.dry_run is None else _dry_dict(check.dry_run),
+        "margins": None if check.margins is None else _margins_dict(check.margins),
+        "assumptions": None
+        if assumptions is None
+        else [
             {"number": a.number, "title": a.title, "holds": a.holds, "reason": a.reason}
-            for a in check.assumptions.items
-        ]
-    answer["poles"] = [[p.real, p.imag] for p in check.poles]
-    answer["lags"] = [
-        {
-            "interface": lag.interface,
-            "lag": lag.seconds,
-            "stiffness": lag.stiffness,
-            "damping": lag.damping,
-            "structure_damping": lag.structure,
-        }
-        for lag in check.lags
-    ]
+            for a in assumptions.items
+        ],
+        "poles": [[p.real, p.imag] for p in check.poles],
+        "lags": [
+            {
+                "interface": lag.interface, "lag": lag.seconds, "stiffness": lag.stiffness,
+                "damping": lag.damping, "structure_damping": lag.structure,
+            }
+            for lag in check.lags
+        ],
+    }  # fmt: skip
     return {name: _finite(value) for name, value in answer.items()}
+
+
+def _step_dict(step: OneStep) -> dict[str, Any]:
+    return {
+        "stable": step.stable, "linear": step.linear, "spectral_radius": step.spectral_radius,
+        "frequency": step.frequency, "growth": step.growth, "method": step.spectrum.method,
+        "complete": step.spectrum.complete,
+        "eigenvalues": [[z.real, z.imag] for z in step.eigenvalues[:200].tolist()],
+    }  # fmt: skip
+
+
+def _dry_dict(ran: DryRun) -> dict[str, Any]:
+    return {
+        "seconds": ran.seconds, "completed": ran.completed, "message": ran.message, "usage": ran.usage,
+        "peaks": {n: ran.peaks[n] for n in ran.bounds if n in ran.peaks},
+        "error": list(ran.error), "saturated": dict(ran.saturated), "limited": dict(ran.limited),
+    }  # fmt: skip
+
+
+def _margins_dict(m: Margins) -> dict[str, Any]:
+    names = ("delay", "jitter", "gain", "least_gain", "stiffer", "lighter", "model_error")
+    borders = {
+        n: None
+        if (b := getattr(m, n)) is None
+        else {"found": b.found, "value": b.value, "frequency": b.frequency, "where": b.where}
+        for n in names
+    }
+    rest = {"indicator": m.indicator, "followed": list(m.followed), "left_out": m.left_out, "where": m.where}
+    return borders | rest
 
 
 def _ensemble_dict(found: Ensemble | None) -> dict[str, Any] | None:

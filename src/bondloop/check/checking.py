@@ -458,25 +458,41 @@ def rehearsed(
         return replace(so_far, notes=(*so_far.notes, f"there is no ensemble of rehearsals: {error}"))
 
 
-def _explained(so_far: Check, test: HybridTest) -> Check:
-    """Add poles without sampling, lags, and what the structure itself does: where they can be had."""
-    controller, small = test.controller, len(test.tick.states) <= 600
+def _explained(so_far: Check, test: HybridTest, *, large: int = 600) -> Check:
+    """Add poles without sampling, lags, and what the structure itself does: where they can be had.
+
+    Parameters
+    ----------
+    so_far
+        With its steps.
+    test
+        The test.
+    large
+        States beyond which a loop is not explained so.
+    """
+    if len(test.tick.states) > large:
+        return so_far
     try:
-        if small and not all(s.stable for s in so_far.steps):
+        if not all(s.stable for s in so_far.steps):
             whole, linear = structure(test)
             so_far = replace(so_far, own=tuple(unstable(whole.poles())), unbounded=linear)
-        sampled = controller.sampled or controller.adapts or test.design.channels
-        if sampled or not test.feedback or not small or test.rig.coupler or test.restoring_force:
+        if _has_other_parts(test):
             return so_far
         poles = tuple(complex(p) for p in closed_loop(test).poles())
         moving = away_from_origin(poles)
-        swinging = [
-            p for p in moving if abs(p.imag) > abs(p.real)
-        ]  # not the slow pole of an actuator's integral
+        # Not the slow pole of an actuator's integral.
+        swinging = [p for p in moving if abs(p.imag) > abs(p.real)]
         worst = max(swinging or moving, key=lambda s: s.real)
         return replace(so_far, poles=poles, lags=lags(test, test.transfers, worst))
     except BondloopError:
         return so_far
+
+
+def _has_other_parts(test: HybridTest) -> bool:
+    """Whether the loop has parts that poles without sampling do not show, or is none."""
+    controller = test.controller
+    sampled = controller.sampled or controller.adapts or bool(test.design.channels)
+    return sampled or not test.feedback or bool(test.rig.coupler) or bool(test.restoring_force)
 
 
 def _assumptions(test: HybridTest) -> Assumptions | None:

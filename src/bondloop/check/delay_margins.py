@@ -69,12 +69,14 @@ class LateCommands:
     @classmethod
     def of(cls, step: OneStep, substeps: int, latency: float) -> LateCommands | None:
         """Take the commands' ways to the rig out of a step; None where they cannot be told from others."""
-        inner, columns, commands = step.step, list[list[int]](), list[int]()
-        for source in range(inner.C.shape[0]):
-            late = [j for j, s in enumerate(inner.sources) if s == source]
-            if late and len(late) % substeps == 0 and all(inner.delays[j] == 1 for j in late):
-                commands.append(source)
-                columns.append(late)
+        inner = step.step
+        late_of = {s: [j for j, other in enumerate(inner.sources) if other == s] for s in set(inner.sources)}
+        ways = {
+            s: late
+            for s, late in sorted(late_of.items())
+            if len(late) % substeps == 0 and all(inner.delays[j] == 1 for j in late)
+        }
+        commands, columns = list(ways), list(ways.values())
         way = [j for late in columns for j in late]
         others = [j for j in range(len(inner.delays)) if j not in set(way)]
         A, B, C, E = (dense_matrix(x) for x in (inner.A, inner.B, inner.C, inner.E))

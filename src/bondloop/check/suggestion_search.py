@@ -305,6 +305,15 @@ class _Search:
             return replace(attempt, note="not checked: the budget was spent")
         return replace(attempt, note="not checked: others of its kind do better on the linear loop")
 
+    def _counted(self, done: Sequence[Attempt]) -> str:
+        """Say how many changes were tried, and how many of them do not help."""
+        unstable = sum(a.stable is False for a in self.attempts)
+        refused = sum(a.level is not None and not self._good(a) for a in done)
+        words = [f"{unstable} leave the linear loop unstable"] if unstable else []
+        words += [f"{refused} of {len(done)} that were checked in full do not help"] if refused else []
+        count = len(self.attempts)
+        return f"Of {count} changes {' and '.join(words)}." if words else f"{count} changes were tried."
+
     def _reasons(self, proposed: Attempt | None, done: Sequence[Attempt]) -> Iterator[str]:
         if self.coarse is not None:
             yield f"The emulation is too coarse: all changes were tried with {self.coarse.words}."
@@ -315,19 +324,11 @@ class _Search:
             milder = next((a for a in done if self._good(a) and self._follows(a)), proposed)
             if milder is not proposed and proposed.level == "run":
                 yield f"With care this would do too: {milder.words}."
-        count = len(self.attempts)
-        unstable = sum(a.stable is False for a in self.attempts)
-        refused = sum(a.level is not None and not self._good(a) for a in done)
-        others = [
-            f"{unstable} leave the linear loop unstable" if unstable else "",
-            f"{refused} of {len(done)} that were checked in full do not help" if refused else "",
-        ]
-        words = " and ".join(w for w in others if w)
-        yield f"Of {count} changes {words}." if words else f"{count} changes were tried."
+        yield self._counted(done)
         if self.untried:
             yield (
                 f"The budget of {self.policy.budget:g} s ended the search before {self.untried} more; "
                 "allow more with SuggestionPolicy(budget=...)."
             )
-        if any(a.kind == "specimen" for a in [proposed] if a is not None):
+        if proposed is not None and proposed.kind == "specimen":
             yield "It is then another structure: what is tested is the specimen with its mount."

@@ -92,50 +92,64 @@ def measured_tick(tick: Tick, bounds: Mapping[str, float]) -> MeasuredTick:
     bounds
         Limits of channels, by name.
     """
-    channels = {c.name: c for c in tick.channels}
-    at_start: dict[Var, Expr] = {}
-
-    def value(name: str) -> Expr:
-        """Return a channel; a state in it stands for its value at the beginning of the tick."""
-        expr = channels[name].value
-        for v in variables(expr):
-            if v in tick.states:
-                at_start.setdefault(v, Var(f"{v.name}.at_start"))
-        return substitute(expr, at_start)
-
+    read = _Reading(tick)
     moving = [
         c.name
         for c in tick.channels
         if c.meaning.role in (Role.DESIRED, Role.ACTUAL) and c.meaning.kind in ("flow", "effort")
     ]
     pairs = [*_pairs(tick.channels, "displacement", Role.ACTUAL), *_pairs(tick.channels, "effort")]
-    limited = [n for n, b in bounds.items() if n in channels and 0 < b < np.inf]
-    updates: dict[Var, Expr] = {Var(f"ensemble.last.{n}"): value(n) for n in moving}
-    last = [v.name for v in updates]
-    if CAUSE in channels:
-        updates[Var(_CAUSE)] = value(CAUSE)
-        last.append(_CAUSE)
-    sums: dict[Var, Expr] = {}
-    for name in moving:
-        x = value(name)
-        sums |= {Var(f"ensemble.sum.{name}"): x, Var(f"ensemble.square.{name}"): x * x}
-    for should, does in pairs:
-        x, y = value(should), value(does)
-        sums |= {Var(f"ensemble.off.{does}"): (y - x) * (y - x), Var(f"ensemble.size.{does}"): x * x}
-    updates |= {v: v + e for v, e in sums.items()}
-    peaks = {Var(f"ensemble.use.{n}"): function("fabs", value(n)) / float(bounds[n]) for n in limited}
-    updates |= {v: function("fmax", v, e) for v, e in peaks.items()}
-    before = [Assign(copy, v) for v, copy in at_start.items() if isinstance(copy, Var)]
+    limited = [n for n, b in bounds.items() if n in read.channels and 0 < b < np.inf]
+    last: dict[Var, Expr] = {Var(f"ensemble.last.{n}"): read(n) for n in moving}
+    if CAUSE in read.channels:
+        last[Var(_CAUSE)] = read(CAUSE)
+    sums = _sums(read, moving, pairs)
+    use = {Var(f"ensemble.use.{n}"): function("fabs", read(n)) / float(bounds[n]) for n in limited}
+    updates = {
+        **last,
+        **{v: v + e for v, e in sums.items()},
+        **{v: function("fmax", v, e) for v, e in use.items()},
+    }
     whole = replace(
         tick,
         states={**tick.states, **dict.fromkeys(updates, 0.0)},
-        steps=(*before, *tick.steps, Update(tuple(updates.items()))),
+        steps=(*read.before, *tick.steps, Update(tuple(updates.items()))),
         name=f"{tick.name}_ensemble",
     )
-    return MeasuredTick(
-        whole, tuple(moving), tuple(pairs), tuple(limited),
-        tuple(v.name for v in sums), tuple(v.name for v in peaks), tuple(last),
-    )  # fmt: skip
+    names = (tuple(v.name for v in each) for each in (sums, use, last))
+    return MeasuredTick(whole, tuple(moving), tuple(pairs), tuple(limited), *names)
+
+
+class _Reading:
+    """Reads channels of a tick after its steps; a state in them stands for its value at the beginning."""
+
+    def __init__(self, tick: Tick) -> None:
+        self.channels = {c.name: c.value for c in tick.channels}
+        self._states, self._at_start = tick.states, dict[Var, Var]()
+
+    def __call__(self, name: str) -> Expr:
+        expr = self.channels[name]
+        for v in variables(expr):
+            if v in self._states:
+                self._at_start.setdefault(v, Var(f"{v.name}.at_start"))
+        return substitute(expr, dict[Var, Expr](self._at_start))
+
+    @property
+    def before(self) -> list[Assign]:
+        """Statements that keep what states are at the beginning."""
+        return [Assign(copy, v) for v, copy in self._at_start.items()]
+
+
+def _sums(read: _Reading, moving: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[Var, Expr]:
+    """Return what is summed up: motions and their squares, errors of pairs and what they should be."""
+    sums: dict[Var, Expr] = {}
+    for name in moving:
+        x = read(name)
+        sums |= {Var(f"ensemble.sum.{name}"): x, Var(f"ensemble.square.{name}"): x * x}
+    for should, does in pairs:
+        x, y = read(should), read(does)
+        sums |= {Var(f"ensemble.off.{does}"): (y - x) * (y - x), Var(f"ensemble.size.{does}"): x * x}
+    return sums
 
 
 def _pairs(channels: Sequence[Channel], kind: str, role: Role = Role.MEASURED) -> list[tuple[str, str]]:
