@@ -9,7 +9,7 @@
 #   make lint    formatting, lint, types, the import rules between rooms, spelling
 #   make docs    the site, in build/site; every warning is an error
 #   make release-check  build wheel and sdist, look at them, try the wheel in a bare environment (PYTHONS='python3.11 ...')
-#   make pages   the page of all public names and the picture of the rooms, after a change of either
+#   make pages   the pages of public names and of the check's rules, the picture of the rooms, after a change of any
 #   make browser  Debian's Chromium and a compiler for WebAssembly, for the tests of pages, where they are missing and we are root
 #   make page    fetch what the operator's page takes from npm: uPlot, as pinned by its lock file
 
@@ -141,6 +141,7 @@ format: $(DEV)
 pages: $(DEV)
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/device_parameters.py
+	$(BIN)/python docs/check_rules.py
 	$(BIN)/python paper/bibliography.py
 	$(BIN)/python docs/figures/rooms.py
 

@@ -130,7 +130,7 @@ def test_links_out_of_docs_get_pages():
     assert text == "[a](/generated/files/LICENSE.rst) [b](/check.md#x) [c](https://x.org) [d](nowhere)"
     assert found == {ROOT / "LICENSE"}
     pages = outside.pages()
-    assert "/check.md" in pages["generated/files/benchmarks/README.markdown"]
+    assert "/realtime-linux.md" in pages["generated/files/benchmarks/README.markdown"]
     assert (
         ":doc:`dc_motor.py </generated/files/examples/dc_motor.py>`" in pages["generated/files/examples.rst"]
     )
