@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def held_input(signal: Signal, at: float, quantity: Quantity | None, *, rated: bool) -> Signal:
     """Return a signal held as suits what it drives.
 
-    A displacement stays where it is; a force, a velocity and an acceleration go to zero. An input of which
+    A displacement stays where it is; a force, a velocity and an acceleration go to zero. A force that no longer
+    changes stays, such as a weight, and so does a velocity that was there from the start. An input of which
     nothing is known stays, so that nothing jumps. A velocity whose rate is needed, too, goes to zero no
     faster than it ever did, for at once would be an impulse.
 
@@ -45,8 +46,12 @@ def held_input(signal: Signal, at: float, quantity: Quantity | None, *, rated: b
     unit = unit or signal.unit
     if kind == "flow" and rated:
         return brought_to_rest(signal, at)
-    rates = kind in ("effort", "flow", "acceleration") or (unit and not kind and _goes_to_zero(unit))
-    return held_at_zero(signal, at) if rates and not rated else held_still(signal, at)
+    if rated:
+        return held_still(signal, at)
+    if kind in ("flow", "acceleration"):  # no wall moves on at the last velocity of its record
+        return held_at_zero(signal, at, steady=0.0)
+    rates = kind == "effort" or (unit and not kind and _goes_to_zero(unit))
+    return held_at_zero(signal, at) if rates else held_still(signal, at)
 
 
 def held_load(signal: Signal, at: float) -> Signal:

@@ -105,7 +105,7 @@ def held_still(signal: Signal, at: float) -> Signal:
     return signal if signal.steady_from <= at else Held(signal, at, with_si_unit(signal(at), signal.unit))
 
 
-def held_at_zero(signal: Signal, at: float) -> Signal:
+def held_at_zero(signal: Signal, at: float, *, steady: float | None = None) -> Signal:
     """Return a signal that is zero after an instant; what no longer changes by then stays as it is.
 
     A weight, as a constant or as a `Rise` that has ended, is no motion of its own and is not taken away.
@@ -116,6 +116,8 @@ def held_at_zero(signal: Signal, at: float) -> Signal:
         The signal.
     at
         When, in s.
+    steady
+        Since when a signal must not have changed to stay as it is; that instant unless given.
 
     Examples
     --------
@@ -124,13 +126,14 @@ def held_at_zero(signal: Signal, at: float) -> Signal:
     >>> held_at_zero(load, 2.25)([2.25, 2.3]).tolist()
     [5000.0, 2000.0]
     """
-    if signal.steady_from <= at:
+    if signal.steady_from <= (at if steady is None else steady):
         return signal
     if isinstance(signal, Sum):
-        return Sum(tuple(held_at_zero(term, at) for term in signal.terms))
+        return Sum(tuple(held_at_zero(term, at, steady=steady) for term in signal.terms))
     if isinstance(signal, Scaled):
         return Scaled(
-            held_at_zero(signal.of, at), with_si_unit(signal.factor, stated_units(signal).get("factor", ""))
+            held_at_zero(signal.of, at, steady=steady),
+            with_si_unit(signal.factor, stated_units(signal).get("factor", "")),
         )
     return Held(signal, at, 0.0)
 
@@ -192,7 +195,7 @@ def ground_brought_to_rest(acceleration: Signal, at: float, *, samples: int = 20
     values = acceleration(times)
     most = float(np.abs(values).max())
     velocity = float(np.sum((values[1:] + values[:-1]) / 2) * (times[1] - times[0]))
-    stops = held_at_zero(acceleration, at)
+    stops = held_at_zero(acceleration, at, steady=0.0)
     width = abs(velocity) / most if most else 0.0
     if width <= times[1]:  # less than one of the steps in which the velocity was summed up
         return stops

@@ -398,7 +398,9 @@ class _Making:
         assert found is not None
         if self.members[i].kind == "quiet":
             return ""
-        if found.stopped[i]:
+        if found.stopped[i] and not (
+            self.linear and found.when[i] > self.rehearsals.steps * self.test.period
+        ):
             return found.stopped[i]
         for name, share in zip(self.rehearsals.measured.limited, found.use[i], strict=True):
             if name in self.test.capacities and share > 1 + self.policy.actuator_error:

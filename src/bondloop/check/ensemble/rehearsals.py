@@ -214,9 +214,10 @@ class Rehearsals:
         assert result is not None
         levels = self._levels(np.array(sums), self._edges)
         errors, use = m.errors(result), m.use(result)
+        tripped = m.tripped(result) != 0
         rest, latest, done, result = self._after(tests, result, levels[0] if own is None else own, until)
         rest[:, result.ends.code != 0] = 0.0  # what has stopped is judged by where it stopped
-        stopped, when = self._stops(result, latest)
+        stopped, when = self._stops(result, tripped | ~(latest < 1))
         self.seconds += time.perf_counter() - began
         return Rehearsed(
             stopped, when, np.array(values), self._edges[1:] * self.period, levels, errors, use, rest,
@@ -252,6 +253,7 @@ class Rehearsals:
         count, done = self._hold, 0
         scale = np.where(own > 0, own, np.inf)
         latest = np.zeros(len(tests))
+        moved = self.measured.tripped(result) == 0
         while True:
             edges = np.linspace(0, count, 17).astype(int)
             sums = [np.array(self.measured.moments(result))]
@@ -262,9 +264,10 @@ class Rehearsals:
                 sums.append(np.array(self.measured.moments(result)))
                 lately = self._levels(_since(sums[-1:], sums[-2]), np.array([0, ticks]), 1)
                 level = level_of(lately, scale)
-                stopped = ran & (result.ends.code != 0)
-                fast = level_of(self.measured.values(result)[:, self._flows], scale[self._flows])
-                latest = np.where(stopped, np.fmax(latest, fast), np.where(ran, level, latest))
+                ended = result.ends.code != 0
+                last = self._last_level(_since(sums[-1:], sums[-2])[0], result, tests.count - ticks, scale)
+                latest = np.where(ran & ended, np.fmax(latest, last), np.where(ran & moved, level, latest))
+                moved &= self.measured.tripped(result) == 0
                 if (level[result.ends.code == 0] < self.sizes.nothing).all():
                     return np.array([lately, lately]), latest, done + int(b), result
             done += count
@@ -285,14 +288,23 @@ class Rehearsals:
                 return rest, latest, done, result
             count *= 2
 
-    def _stops(self, result: BatchResult, latest: Samples) -> tuple[tuple[str, ...], Samples]:
+    def _last_level(self, sums: Samples, result: BatchResult, first: int, scale: Samples) -> Samples:
+        """Return the level of velocities from a tick on, up to where each test stopped."""
+        count = np.maximum(result.ends.tick - first + 1, 1)[:, None]
+        with np.errstate(invalid="ignore", over="ignore"):
+            variance = sums[1] / count - (sums[0] / count) ** 2
+        rms = np.sqrt(np.maximum(variance, 0.0))[:, self._flows]
+        return level_of(np.where(np.isfinite(rms), rms, np.inf), scale[self._flows])
+
+    def _stops(self, result: BatchResult, grown: NDArray[np.bool_]) -> tuple[tuple[str, ...], Samples]:
         """Return why and when each member left its limits.
 
         After the run only what has come to the run's own motion counts: a free structure drifts away, and the
         last step of an excitation is no part of the test.
         """
         ended, cause = result.ends.code != 0, self.measured.tripped(result)
-        ended &= (result.ends.tick < self.steps) | ~(latest < 1)
+        ended &= (result.ends.tick < self.steps) | grown
+        cause = np.where(grown, cause, 0.0)
         words = np.full(len(ended), "", dtype=object)
         for i in np.flatnonzero(cause != 0):
             words[i] = f"the interlock trips: {cause_words(cause[i])}"

@@ -70,6 +70,12 @@ def _sustained(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[F
         }  # fmt: skip
 
 
+def _held(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    ensemble = check.ensemble
+    if ensemble and ensemble.beyond[0] and not ensemble.sustained[0] and not check.linear:
+        yield {"why": ensemble.beyond[0]}
+
+
 def _noise(level: float) -> str:
     return "" if not level > 0 else f"; with the force loop open noise alone moves {percent(level)}"
 
@@ -354,5 +360,15 @@ ENSEMBLE = (
         "converter. Set in motion again it goes on in a limit cycle. The loop is unstable where nothing "
         "holds it.",
         _halted,
+    ),
+    Rule(
+        "BL517",
+        "Its excitation held, the motion grows to a limit",
+        "stop",
+        "its excitation held, it leaves its limits",
+        "after the excitation has been held the motion grows to more than the run's own, and meets {why}",
+        "With its excitation held, displacements where they are and forces at zero, the test does not come "
+        "to rest: it moves ever more until a limit stops it. In the run the excitation hides that.",
+        _held,
     ),
 )
