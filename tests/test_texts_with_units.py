@@ -47,6 +47,7 @@ WITHOUT = {
     r"\.(discretise|at_start|build|EquationOfMotion)\(period\)": "of a tick that is being built, in SI",
     r"engine\.passes\.Context\(period\)|safety\.RampedSwitch\.apply\(release\)": "the same",
     r"\.analysed\(seconds\)": "called by check(seconds), which takes text",
+    r"check\.SuggestionPolicy\(spans\)": "pairs, of a time in s and a count of points",
     r"identify\.ModelStructure\.coordinates\(delay\)": "coordinates of a search, all of them numbers",
 }
 """Times that are numbers, and why."""

@@ -85,15 +85,28 @@ def test_the_lag_of_an_actuator_is_that_of_its_model():
     assert actuator_lag(loop, step) == pytest.approx(expected + 1e-3, abs=0.6e-3)
 
 
-def test_a_coarse_emulation_is_told_and_nothing_of_the_laboratory_is_changed():
+def coarse(damping):
+    """Return a test whose emulation has one step a sample, and a dashpot of so many N s/m."""
     late = pair(reference=None)
     sensors = {"force": rigs.Sensor((rigs.WhiteNoise("1 N"),), "N")}
-    coarse = late.replaced(
+    return late.replaced(
         rig=rigs.Emulated(late.rig.physical, late.rig.actuators, substeps=1, sensors=sensors),
         controller=PolynomialPrediction("5 ms", order=1, span="20 ms", points=10),
-    ).with_values({"rig.specimen.b.damper.damping": 9e3})
-    refused = check(coarse, 2.0)
-    assert not refused.passed
+    ).with_values({"rig.specimen.b.damper.damping": damping})
+
+
+@pytest.mark.parametrize("damping", [9e3, 2e4])
+def test_a_coarse_emulation_is_told_and_nothing_of_the_laboratory_is_changed(damping):
+    """The check itself takes finer steps, says so, and judges the test by these."""
+    answer = check(coarse(damping), 2.0)
+    assert answer.passed
+    assert [f.rule for f in answer.findings] == ["BL210"]
+    assert answer.refined == "8 instead of 1 substeps of the emulated rig"
+
+
+def test_an_emulation_that_is_coarser_still_is_refined_by_the_search():
+    refused = check(coarse(5e4), 2.0)
+    assert "BL202" in {f.rule for f in refused.findings}
     answer = refused.suggest()
     assert answer.attempts[0].kind == "emulation"
     assert "emulation is too coarse" in answer.reason
