@@ -140,3 +140,34 @@ def test_settings_that_cannot_be_made_say_what_to_do(bondloop, setting, words):
     result = bondloop("check", "gawthrop-three-mass", "--set", setting)
     assert result.exit_code == 1
     assert words in result.stderr
+
+
+def test_a_finding_is_accepted_with_a_reason_and_both_are_kept(bondloop):
+    result = bondloop("check", "gawthrop-two-actuators", "--accept", "BL302=measured on the rig", "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert data["accepted"] == {"BL302": "measured on the rig"}
+    (found,) = [f for f in data["findings"] if f["rule"] == "BL302"]
+    assert found["accepted"] == "measured on the rig"
+    assert "accepted: BL302" in data["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("BL302", "expected a rule with a reason"), ("BL999=why", "has no rule 'BL999'")]
+)
+def test_what_cannot_be_accepted_is_told(bondloop, given, said):
+    result = bondloop("check", "gawthrop-two-actuators", "--accept", given)
+    assert result.exit_code != 0
+    assert said in result.stderr
+
+
+def test_a_laboratorys_limits_lie_beside_the_test(bondloop, tmp_path):
+    (tmp_path / "own.py").write_text("from bondloop.papers.gawthrop_two_actuators import test\n")
+    (tmp_path / "check.toml").write_text('delay_margin = "0.5 ms"\ndelay_samples = 1\n')
+    data = json.loads(bondloop("check", str(tmp_path / "own.py"), "--json").stdout)
+    assert data["policy"]["delay_margin"] == 0.0005
+    assert "BL302" not in {f["rule"] for f in data["findings"]}
+    other = tmp_path / "other.toml"
+    other.write_text('delay_margin = "5 ms"\n')
+    data = json.loads(bondloop("check", str(tmp_path / "own.py"), "--limits", str(other), "--json").stdout)
+    assert "BL302" in {f["rule"] for f in data["findings"]}

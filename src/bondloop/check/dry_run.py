@@ -261,7 +261,8 @@ class _Log:
         for name in self._held_back if np.isfinite(self._drive).any() else ():
             u = channels[name]
             beyond = (u < low) | (u > high)
-            beyond[1:] |= np.abs(np.diff(u)) > step
+            with np.errstate(invalid="ignore"):  # a run that diverges in this part
+                beyond[1:] |= np.abs(np.diff(u)) > step
             self._held_back[name] += int(np.count_nonzero(beyond))
         if self.tripped is None:
             self.tripped = trip(result.time, channels)

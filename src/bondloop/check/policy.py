@@ -113,8 +113,6 @@ class CheckPolicy:
         once round the loop.
     hidden
         Ratio of a disturbance's last part to its first from which a linear loop has grown after all.
-    rising
-        Growth of the largest displacement from a quarter of the run to the next that is a trend.
     ensemble
         Most rehearsals of an ensemble.
     confidence
@@ -224,12 +222,6 @@ class CheckPolicy:
         "Motions of nearby frequencies that beat with one another come to twice their size; more is a mode "
         "whose eigenvalue is too close to 1 to be told from a position that nothing returns.",
         above=1, most=100,
-    )  # fmt: skip
-    rising: Limit = Limit(
-        1.1,
-        "A resonance that is still filling gains less from quarter to quarter; 10 % in both of the last two "
-        "quarters may reach a limit after the run that was checked.",
-        above=1, most=10,
     )  # fmt: skip
     ensemble: Count = Count(
         64,

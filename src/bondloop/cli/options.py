@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from bondloop.check import POLICY_FILE
 from bondloop.errors import InputError
 
 T = TypeVar("T", int, float)
@@ -198,3 +199,47 @@ include_option = click.option(
     multiple=True,
     help="Folder of headers that a driver needs; repeatable.",
 )
+
+
+def accept_option(command: C) -> C:
+    """Add the option that accepts findings of the check."""
+    return click.option(
+        "--accept", multiple=True, metavar='RULE="WHY"',
+        help="Accept what a rule of the check finds, with the reason, which is recorded; may be repeated.",
+    )(command)  # fmt: skip
+
+
+def limits_option(command: C) -> C:
+    """Add the option that names a laboratory's limits of the check."""
+    return click.option(
+        "--limits", type=PATH, metavar="CHECK.toml",
+        help="A laboratory's limits of the check; check.toml in the folder of the test if not given.",
+    )(command)  # fmt: skip
+
+
+def checking(source: str, accept: Sequence[str], limits: Path | None) -> dict[str, Any]:
+    """Return what a check is asked besides the length: findings that are accepted, and a laboratory's limits.
+
+    Parameters
+    ----------
+    source
+        Of the test.
+    accept
+        Rules with the reasons for which they are accepted, ``BL302=measured on the rig``.
+    limits
+        The file with the limits; ``check.toml`` beside the test, if there is one, unless given.
+    """
+    from bondloop.check import CheckPolicy, read_policy
+
+    reasons = {}
+    for text in accept:
+        rule, equals, why = text.partition("=")
+        if not equals:
+            raise InputError(
+                f'--accept: expected a rule with a reason, BL302="measured on the rig"; found {text!r}'
+            )
+        reasons[rule.strip()] = why.strip()
+    beside = Path(source).parent / POLICY_FILE
+    if limits is None and Path(source).suffix in SUFFIXES and beside.is_file():
+        limits = beside
+    return {"accept": reasons, "policy": CheckPolicy() if limits is None else read_policy(limits)}

@@ -21,6 +21,8 @@ from bondloop.cli.options import (
     TIME,
     WHOLE,
     C,
+    accept_option,
+    checking,
     cpu_option,
     driver_option,
     emulated_option,
@@ -30,6 +32,7 @@ from bondloop.cli.options import (
     json_option,
     key_option,
     library_option,
+    limits_option,
     priority_option,
     seconds_option,
     set_option,
@@ -263,6 +266,8 @@ def loop_options(verb: C) -> C:
 @library_option
 @include_option
 @force_option
+@accept_option
+@limits_option
 @loop_options
 @click.option("--channels", type=PATH, help="Channels file of the laboratory: calibrations, and the link.")
 @set_option
@@ -293,6 +298,8 @@ def realtime(  # noqa: PLR0913 - an argument an option
     libraries: tuple[str, ...],
     includes: tuple[Path, ...],
     force: bool,
+    accept: tuple[str, ...],
+    limits: Path | None,
     channels: Path | None,
     settings: tuple[str, ...],
     operator: str | None,
@@ -335,6 +342,7 @@ def realtime(  # noqa: PLR0913 - an argument an option
             channels=lab,
             includes=includes,
             force=force,
+            checking=checking(source, accept, limits),
             inactive=inactive,
             options=_given(loop),
         )

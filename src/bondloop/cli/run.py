@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bondloop.cli.options import (
     PATH,
     WHOLE,
+    accept_option,
+    checking,
     figures_option,
     json_option,
+    limits_option,
     run_argument,
     seconds_option,
     set_option,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 @seconds_option
 @set_option
 @click.option("--figure", type=PATH, help="Draw the check into this file: .png, .svg or .pdf.")
+@accept_option
+@limits_option
 @click.option("--suggest", is_flag=True, help="Search for a change with which a refused test may be run.")
 @json_option
 def check(
@@ -43,6 +48,8 @@ def check(
     seconds: float | None,
     settings: tuple[str, ...],
     figure: Path | None,
+    accept: tuple[str, ...],
+    limits: Path | None,
     suggest: bool,
     as_json: bool,
 ) -> None:
@@ -51,8 +58,9 @@ def check(
         raise InputError(f"--figure: expected a file that ends in .png, .svg or .pdf; found {figure}")
     test, module = find_test(source, settings)
     length = own_length(test, module, seconds)
+    asked = checking(source, accept, limits)
     with at_work("checking", as_json):
-        answer = _checked(test, length, source)
+        answer = _checked(test, length, source, asked)
         suggestion = answer.suggest() if suggest else None
     if figure is not None:
         answer.plot(figure)
@@ -71,12 +79,12 @@ def check(
         raise SystemExit(1)
 
 
-def _checked(test: object, seconds: float | None, source: str) -> Check:
+def _checked(test: object, seconds: float | None, source: str, asked: Mapping[str, Any]) -> Check:
     """Check a test of either kind."""
     from bondloop.hybrid import HybridTest, PseudoDynamicTest
 
     if isinstance(test, (HybridTest, PseudoDynamicTest)):
-        return test.check(seconds)
+        return test.check(seconds, **asked)
     raise InputError(
         f"{short_name(source)} is a simulation: it has no rig and no loop to check; `bondloop run` runs it"
     )

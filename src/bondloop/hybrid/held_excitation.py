@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def held_input(signal: Signal, at: float, quantity: Quantity | None, *, rated: bool) -> Signal:
     """Return a signal held as suits what it drives.
 
-    A displacement stays where it is; a force, a velocity and an acceleration go to zero. A force that no longer
-    changes stays, such as a weight, and so does a velocity that was there from the start. An input of which
-    nothing is known stays, so that nothing jumps. A velocity whose rate is needed, too, goes to zero no
+    A displacement stays where it is; a force, a velocity and an acceleration go to zero. A force that no
+    longer changes stays, such as a weight, and so does a velocity that was there from the start. An input of
+    which nothing is known stays, so that nothing jumps. A velocity whose rate is needed, too, goes to zero no
     faster than it ever did, for at once would be an impulse.
 
     Parameters

@@ -78,6 +78,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     preflight: Callable[[Preflight], bool] | None = None,
     operator: str = "",
     policy: SessionPolicy | None = None,
+    checking: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Run:
     """Run a test in real time.
@@ -128,6 +129,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         Who starts it, for the run file; with the option ``arm`` it is who arms.
     policy
         What the session judges and waits by; as the package has it, unless given.
+    checking
+        What the check is asked: ``{"accept": {"BL302": "measured"}, "policy": CheckPolicy(...)}``.
     **options
         Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`);
         times in s or as texts.
@@ -143,7 +146,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         made = prepare(
             test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, emulated=emulated,
             drivers=drivers, libraries=libraries, channels=channels, includes=includes, force=force,
-            options=options, policy=policy,
+            options=options, policy=policy, checking=checking,
         )  # fmt: skip
         return made.run(record=record, live=live, started=started, preflight=preflight, operator=operator)
 
@@ -166,6 +169,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     open_end: bool = False,
     options: Mapping[str, Any] | None = None,
     policy: SessionPolicy | None = None,
+    checking: Mapping[str, Any] | None = None,
 ) -> RealtimeSession:
     """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`.
 
@@ -186,7 +190,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if more.get("arm"):
         test = operated(test)
         more.setdefault("hold", True)
-    check = test.check(length)
+    check = test.check(length, **(checking or {}))
     if not (force or inactive):
         _refuse_unchecked(check)
     if start_rig and scheme not in ("udp", "shm"):

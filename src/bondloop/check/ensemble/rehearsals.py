@@ -232,8 +232,9 @@ class Rehearsals:
         """
         at = np.unique(np.linspace(0, len(sums), pieces + 1).astype(int))
         ends = np.concatenate([np.zeros_like(sums[:1]), sums])[at]
-        part, count = np.diff(ends, axis=0), np.diff(edges[at])[:, None, None]
-        with np.errstate(invalid="ignore", over="ignore"):
+        count = np.diff(edges[at])[:, None, None]
+        with np.errstate(invalid="ignore", over="ignore"):  # of motions that run away
+            part = np.diff(ends, axis=0)
             means = part[:, 0] / count
             slope = np.gradient(means, axis=0) if len(means) > 1 else np.zeros_like(means)
             variance = part[:, 1] / count - means**2 - slope**2 / 12

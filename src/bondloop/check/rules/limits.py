@@ -75,11 +75,12 @@ def _rising(*, settles: bool) -> Callable[[Check, Checkable, CheckPolicy], Itera
         if ran is None or not ran.completed or all(math.isfinite(s.duration) for s in test.signals):
             return
         quarters = np.array([part.max(axis=0) for part in np.array_split(ran.windows, 4)])
-        rises = (quarters[3] > policy.rising * quarters[2]) & (quarters[2] > policy.rising * quarters[1])
+        more = 1 + policy.off  # a growth from quarter to quarter as large as an error that matters
+        rises = (quarters[3] > more * quarters[2]) & (quarters[2] > more * quarters[1])
         if not rises.any():
             return
         steps = np.diff(quarters, axis=0)[:, rises]
-        if settles == bool(np.all(policy.rising * steps[1:] < steps[:-1])):
+        if settles == bool(np.all(more * steps[1:] < steps[:-1])):
             yield {"size": 1e3 * float(quarters[3][rises].max()), "seconds": ran.seconds}
 
     return found
