@@ -137,7 +137,7 @@ def _disturbed(loop: RunningLoop, step: OneStep, steps: int, velocities: list[in
     first = max(peaks[:soon]) or 1.0
     return (
         Twin(
-            0.0, 1.0, peaks[worst] / first, float(times[worst]),
+            0.0, 1.0, peaks[worst] / first, float(times[worst]), peaks[-1] / first,
             float(np.polyfit(times[soon:], logs, 1)[0]),
         ),
     )  # fmt: skip

@@ -245,8 +245,8 @@ class CheckPolicy:
         least=0, most=1,
     )  # fmt: skip
     held_back: Limit = Limit(
-        0.01,
-        "In one sample in a hundred the largest peak of a record may be cut; more is a drive that is too "
+        0.002,
+        "In two samples of a thousand the largest peak of a record may be cut; more is a drive that is too "
         "small.",
         least=0, most=1,
     )  # fmt: skip

@@ -56,6 +56,8 @@ class Twin(NamedTuple):
         Distance soon after it, and the largest later, against the run's own motion.
     when
         When that was, in s.
+    end
+        Median distance in the last quarter of the time after it.
     exponent
         Rate of growth in 1/s from soon after it to the end of the run.
     times, distances
@@ -66,6 +68,7 @@ class Twin(NamedTuple):
     first: float
     last: float
     when: float
+    end: float
     exponent: float
     times: Sequence[float] = ()
     distances: Sequence[float] = ()
@@ -159,10 +162,17 @@ class Ensemble:
 
     @property
     def growing(self) -> list[Twin]:
-        """The twins whose distance grows."""
+        """The twins whose distance grows, if only for a while: an impact that comes a little later is one."""
+        return [t for t in self.twins if self._grown(t, t.last)]
+
+    @property
+    def parted(self) -> list[Twin]:
+        """The twins whose distance has grown, and stays."""
+        return [t for t in self.twins if self._grown(t, t.end) or math.isinf(t.last)]
+
+    def _grown(self, twin: Twin, distance: float) -> bool:
         assert self.policy is not None
-        p = self.policy
-        return [t for t in self.twins if t.last > p.growth and t.last > p.hidden * t.first]
+        return distance > self.policy.growth and distance > self.policy.hidden * twin.first
 
     @property
     def exponents(self) -> tuple[float, float, float]:
@@ -438,7 +448,8 @@ class _Making:
             if len(along) > 3 and np.isfinite(logs).all():
                 exponent = float(np.polyfit(found.times[along], logs, 1)[0])
             yield Twin(
-                member.at, first, float(apart[worst]), float(found.times[worst]), exponent,
+                member.at, first, float(apart[worst]), float(found.times[worst]),
+                float(np.median(apart[later[-max(1, len(later) // 4) :]])), exponent,
                 tuple(found.times[after].tolist()), tuple(apart[after].tolist()),
             )  # fmt: skip
 

@@ -46,7 +46,7 @@ def _growing(*, clearly: bool) -> Predicate:
             return
         from bondloop.check.ensemble import Share
 
-        calm = Share(len(ensemble.twins) - len(ensemble.growing), len(ensemble.twins), policy.confidence)
+        calm = Share(len(ensemble.twins) - len(ensemble.parted), len(ensemble.twins), policy.confidence)
         if clearly == (calm.high < policy.standing and not check.own):
             worst = max(ensemble.growing, key=lambda t: t.last)
             mean, low, high = ensemble.exponents
