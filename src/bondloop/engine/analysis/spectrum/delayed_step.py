@@ -97,7 +97,8 @@ class DelayedStep:
         """
         from scipy.linalg import matrix_balance, schur
 
-        balanced, (scale, _) = matrix_balance(written_out(self), permute=False, separate=True)
+        with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
+            balanced, (scale, _) = matrix_balance(written_out(self), permute=False, separate=True)
         T, U = schur(balanced, output="complex")
         return T, scale[:, None] * U, U.conj().T / scale
 
@@ -428,7 +429,8 @@ def loop_transfer(step: DelayedStep) -> LoopTransfer | None:
     fed = np.zeros((len(delays), len(sources)))
     fed[np.arange(len(delays)), reads] = 1
     square = np.block([[A, abs(B) @ fed], [C, abs(E) @ fed]])
-    _, (scale, _) = linalg.matrix_balance(square, permute=False, separate=True)
+    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
+        _, (scale, _) = linalg.matrix_balance(square, permute=False, separate=True)
     states, ends = scale[: len(A)], scale[len(A) :]
     A, B = A * states / states[:, None], B * ends[reads] / states[:, None]
     C, E = C * states / ends[:, None], E * ends[reads] / ends[:, None]
