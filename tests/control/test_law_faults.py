@@ -70,17 +70,19 @@ def test_a_step_that_is_wrong_gets_a_sentence_which_the_check_prints(what):
     with pytest.raises(ModelError, match=message):
         _ = test.tick
     if what in ("np.sin", "acceleration", "%", "two values"):
-        assert re.search(f"PROBLEM: the test cannot be built: .*{message}", str(test.check()))
-        assert "Error:" not in str(test.check())
+        answer = test.check()
+        assert [f.rule for f in answer.findings] == ["BL101"]
+        assert re.search(message, answer.findings[0].text)
+        assert "Error:" not in str(answer)
 
 
 def test_a_class_without_a_step_is_told_so():
     class Empty(ControlLaw):
         """Nothing."""
 
-    assert "PROBLEM: the test cannot be built: Empty: write its method step(self, desired, measured)" in str(
-        floor(Empty()).check()
-    )
+    (finding,) = floor(Empty()).check().findings
+    assert finding.rule == "BL101"
+    assert "Empty: write its method step(self, desired, measured)" in finding.text
 
 
 def test_numbers_are_held_to_the_same():

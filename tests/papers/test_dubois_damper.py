@@ -327,9 +327,12 @@ def test_settings_are_checked():
         dubois_damper.test(frequency=300.0)
 
 
-@pytest.mark.parametrize(("latency", "passes"), [(dubois_damper.LATENCY, True), (0.25, False)])
-def test_a_run_that_ends_before_anything_moves_is_judged_by_what_a_knock_does(
-    latency: float, passes: bool
-) -> None:
-    """Its noise builds up from rest, which is no growth; beyond 172 ms of delay the loop is unstable."""
-    assert dubois_damper.test(latency=latency).check(1.0).passed is passes
+@pytest.mark.parametrize(("latency", "level"), [(dubois_damper.LATENCY, "run"), (0.25, "stop")])
+def test_the_whole_test_passes_and_stands_172_ms_of_delay(latency: float, level: str) -> None:
+    assert dubois_damper.test(latency=latency).check().level == level
+
+
+def test_a_run_that_ends_before_its_switch_closes_says_nothing_of_the_loop() -> None:
+    answer = dubois_damper.test().check(1.0)
+    assert answer.level == "stop"
+    assert {f.rule for f in answer.findings} == {"BL106", "BL107"}

@@ -119,7 +119,7 @@ def test_they_can_be_checked_and_written_down(name, tmp_path):
     test = paper.test(4, name)
     files.to_toml(test, tmp_path / "mine.toml")
     assert files.load(tmp_path / "mine.toml") == test
-    assert check(test, 1.0).passed
+    assert check(test, 10.0).passed
 
 
 def test_the_whole_frame_is_the_same_whatever_stands_on_the_rig():
