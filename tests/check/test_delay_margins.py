@@ -21,10 +21,10 @@ from late_edges import FARTHEST, Case, Judge
 from linear_cases import drawn, made
 
 from bondloop.check.checking import check
-from bondloop.check.delay_margins import first_jitter
-from bondloop.check.margins import Border, Place, _late_commands, margins
+from bondloop.check.linear.delay_margins import first_jitter
+from bondloop.check.linear.margins import Border, Place, _late_commands, margins
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.check.policy import CheckPolicy
-from bondloop.check.running_loop import RunningLoop
 
 REPORTED = 4
 """Stream of the cases that are judged here; on streams 1 to 3 the methods were tried out."""

@@ -29,7 +29,7 @@ from bondloop.bondgraph import (
 )
 from bondloop.check.checking import check
 from bondloop.check.prediction_notes import prediction_notes
-from bondloop.check.suggestion import SuggestionPolicy
+from bondloop.check.suggestions.suggestion import SuggestionPolicy
 from bondloop.control import (
     AdaptiveTimeSeries,
     Direct,

@@ -17,7 +17,7 @@ from bondloop import rigs
 from bondloop.bondgraph import C, I, Model, One, R, Se, Sf, Zero
 from bondloop.check import tolerances
 from bondloop.check.checking import check
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.control import MCS, AdaptiveVirtualJunction, Direct, VirtualJunction
 from bondloop.engine.analysis.spectrum.delayed_step import DelayedStep, dense_matrix, with_registers
 from bondloop.engine.analysis.spectrum.spectrum import count_outside, delays_in_closed_form

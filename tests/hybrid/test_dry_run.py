@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py
 
 from drawn_tests import Choices, build, nonlinearity, recipe
 
-from bondloop.check.linear_run import linear_run
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.linear_run import linear_run
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.errors import BondloopError
 from bondloop.signals import Constant, Sine, Step, Table
 

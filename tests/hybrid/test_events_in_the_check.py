@@ -5,7 +5,7 @@ import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Sf, Stop, Switch, Zero
-from bondloop.check.switched_modes import modes_of
+from bondloop.check.linear.switched_modes import modes_of
 
 
 def chain(*, gap=None, struck="v1", released=False, mass=1.0, damping=20.0):

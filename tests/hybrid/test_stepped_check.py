@@ -14,7 +14,7 @@ from drawn_stepped import Plastic, stepped_case
 from bondloop.bondgraph import Model, One, Port, R
 from bondloop.check import Check
 from bondloop.check.checking import check
-from bondloop.check.stepped_loop import SteppedLoop
+from bondloop.check.linear.stepped_loop import SteppedLoop
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.errors import InputError
 from bondloop.hybrid import PseudoDynamicTest

@@ -18,8 +18,8 @@ from bondloop import rigs
 from bondloop.check import RunningLoop, SuggestionPolicy, coupled
 from bondloop.check.checking import Check, check
 from bondloop.check.finding import Finding
-from bondloop.check.suggested_changes import actuator_lag
-from bondloop.check.suggestion_search import suggestion
+from bondloop.check.suggestions.suggested_changes import actuator_lag
+from bondloop.check.suggestions.suggestion_search import suggestion
 from bondloop.control import Direct, PolynomialPrediction
 from bondloop.errors import InputError
 from bondloop.safety import Limits

@@ -6,12 +6,12 @@ from bondloop.check.exact import ExactReference as ExactReference
 from bondloop.check.exact import UncutStructure as UncutStructure
 from bondloop.check.exact import exact_reference as exact_reference
 from bondloop.check.finding import percent as percent
-from bondloop.check.margins import Place as Place
+from bondloop.check.linear.margins import Place as Place
+from bondloop.check.linear.running_loop import RunningLoop as RunningLoop
+from bondloop.check.linear.running_loop import coupled as coupled
 from bondloop.check.policy import POLICY_FILE as POLICY_FILE
 from bondloop.check.policy import CheckPolicy as CheckPolicy
 from bondloop.check.policy import read_policy as read_policy
 from bondloop.check.pseudo_dynamic_check import checked_steps as checked_steps
-from bondloop.check.running_loop import RunningLoop as RunningLoop
-from bondloop.check.running_loop import coupled as coupled
-from bondloop.check.suggestion import Suggestion as Suggestion
-from bondloop.check.suggestion import SuggestionPolicy as SuggestionPolicy
+from bondloop.check.suggestions.suggestion import Suggestion as Suggestion
+from bondloop.check.suggestions.suggestion import SuggestionPolicy as SuggestionPolicy

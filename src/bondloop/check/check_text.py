@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.check.finding import LEVELS, multiple, percent
-from bondloop.check.lags import away_from_origin
+from bondloop.check.linear.lags import away_from_origin
 from bondloop.rehearsal import shown
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bondloop.check.dry_run import DryRun
     from bondloop.check.ensemble import Ensemble
     from bondloop.check.finding import Finding
-    from bondloop.check.margins import Border, Margins
+    from bondloop.check.linear.margins import Border, Margins
     from bondloop.engine.analysis.spectrum import OneStep
 
 

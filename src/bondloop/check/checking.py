@@ -12,17 +12,17 @@ from bondloop.check.ensemble import Ensemble, ensemble
 from bondloop.check.exact import ExactReference
 from bondloop.check.finding import LEVELS, UNBUILT, Finding
 from bondloop.check.held_command import held_command_notes
-from bondloop.check.instants import Instant, instants
-from bondloop.check.lags import away_from_origin, closed_loop, lags, structure, unstable
-from bondloop.check.linear_run import linear_run
-from bondloop.check.margins import Margins, Place, margins
+from bondloop.check.linear.instants import Instant, instants
+from bondloop.check.linear.lags import away_from_origin, closed_loop, lags, structure, unstable
+from bondloop.check.linear.linear_run import linear_run
+from bondloop.check.linear.margins import Margins, Place, margins
+from bondloop.check.linear.passivity import passivity_notes
+from bondloop.check.linear.running_loop import RunningLoop, coupled
 from bondloop.check.open_switch import uncoupled
-from bondloop.check.passivity import passivity_notes
 from bondloop.check.policy import DEFAULT, CheckPolicy
 from bondloop.check.prediction_notes import prediction_notes
 from bondloop.check.reference import against_exact, chattering
 from bondloop.check.rules import accepted, findings, rule_named
-from bondloop.check.running_loop import RunningLoop, coupled
 from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
 from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import statements
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from bondloop.check.ensemble import Twin
     from bondloop.check.finding import Level
-    from bondloop.check.lags import Lag
-    from bondloop.check.loop_curves import Curves
-    from bondloop.check.suggestion import Suggestion, SuggestionPolicy
+    from bondloop.check.linear.lags import Lag
+    from bondloop.check.linear.loop_curves import Curves
+    from bondloop.check.suggestions.suggestion import Suggestion, SuggestionPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest
     from bondloop.results.assess import Chatter
@@ -271,7 +271,7 @@ class Check:
         >>> answer.passed, answer.suggest().proposed.kind
         (False, 'compensator')
         """
-        from bondloop.check.suggestion_search import suggestion
+        from bondloop.check.suggestions.suggestion_search import suggestion
 
         checking = partial(check, accept=self.acceptances, policy=self.policy)
         return suggestion(self, checking, policy)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.check.checking import Check, rehearsed
-from bondloop.check.margins import Margins
+from bondloop.check.linear.margins import Margins
+from bondloop.check.linear.stepped_loop import SteppedLoop
 from bondloop.check.policy import DEFAULT
-from bondloop.check.stepped_loop import SteppedLoop
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bondloop.check.rules.rule import Rule
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
-    from bondloop.check.margins import Border
+    from bondloop.check.linear.margins import Border
     from bondloop.check.policy import CheckPolicy
     from bondloop.hybrid import Checkable
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.lags import away_from_origin
+from bondloop.check.linear.lags import away_from_origin
 from bondloop.check.rules.rule import Rule
 from bondloop.check.tolerances import NO_LAG
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from bondloop.check.loop_curves import curves_of
-from bondloop.check.running_loop import RunningLoop, coupled
-from bondloop.check.stepped_loop import SteppedLoop
-from bondloop.check.suggested_changes import (
+from bondloop.check.linear.loop_curves import curves_of
+from bondloop.check.linear.running_loop import RunningLoop, coupled
+from bondloop.check.linear.stepped_loop import SteppedLoop
+from bondloop.check.suggestions.suggested_changes import (
     actuator_lag,
     compensators,
     compliant_specimen,
@@ -23,13 +23,13 @@ from bondloop.check.suggested_changes import (
     less_excitation,
     shorter_steps,
 )
-from bondloop.check.suggestion import Attempt, Suggestion, SuggestionPolicy
+from bondloop.check.suggestions.suggestion import Attempt, Suggestion, SuggestionPolicy
 from bondloop.errors import BondloopError, InputError
 from bondloop.rehearsal import steps_of
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
-    from bondloop.check.suggested_changes import Change
+    from bondloop.check.suggestions.suggested_changes import Change
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest, PseudoDynamicTest
 

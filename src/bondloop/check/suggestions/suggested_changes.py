@@ -15,8 +15,8 @@ from bondloop.rehearsal import SCALE
 from bondloop.rigs import LowPass, Sensor
 
 if TYPE_CHECKING:
-    from bondloop.check.running_loop import RunningLoop
-    from bondloop.check.suggestion import Kind, SuggestionPolicy
+    from bondloop.check.linear.running_loop import RunningLoop
+    from bondloop.check.suggestions.suggestion import Kind, SuggestionPolicy
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable, HybridTest, PseudoDynamicTest
 

@@ -13,7 +13,7 @@ from bondloop.check import tolerances
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.check.running_loop import RunningLoop
+    from bondloop.check.linear.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep
 
 

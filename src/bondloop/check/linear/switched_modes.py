@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bondloop.engine.passes import modes_held
 
 if TYPE_CHECKING:
-    from bondloop.check.running_loop import RunningLoop
+    from bondloop.check.linear.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep, Point
     from bondloop.engine.ir import Rule
     from bondloop.hybrid import Checkable

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.check.switched_modes import held, modes_of
+from bondloop.check.linear.switched_modes import held, modes_of
 from bondloop.engine.analysis.spectrum import Point, collection_paused
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:
-    from bondloop.check.running_loop import RunningLoop
+    from bondloop.check.linear.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep
 
 

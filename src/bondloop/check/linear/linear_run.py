@@ -19,7 +19,7 @@ from bondloop.substructure import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check.running_loop import RunningLoop
+    from bondloop.check.linear.running_loop import RunningLoop
     from bondloop.engine.analysis.spectrum import OneStep, Values
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.check import tolerances
-from bondloop.check.delay_margins import Crossing, LateCommands, first_crossing, first_jitter
-from bondloop.check.loop_curves import curves_of, grid, loci_at
-from bondloop.check.running_loop import RunningLoop
-from bondloop.check.switched_modes import held, modes_of
+from bondloop.check.linear.delay_margins import Crossing, LateCommands, first_crossing, first_jitter
+from bondloop.check.linear.loop_curves import curves_of, grid, loci_at
+from bondloop.check.linear.running_loop import RunningLoop
+from bondloop.check.linear.switched_modes import held, modes_of
 from bondloop.check.tolerances import FOLLOWED as FOLLOWED  # noqa: PLC0414 - the figure draws it
 from bondloop.engine.analysis.spectrum import Point, collection_paused, within
 from bondloop.engine.ir import statements
@@ -24,7 +24,7 @@ from bondloop.integrate import RK4, ForwardEuler
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check.loop_curves import Curves
+    from bondloop.check.linear.loop_curves import Curves
     from bondloop.engine.analysis.spectrum import OneStep
 
 

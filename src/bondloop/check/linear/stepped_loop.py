@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from bondloop.check import tolerances
-from bondloop.check.loop_curves import Curves, grid, tracking
-from bondloop.check.margins import Margins, border
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.loop_curves import Curves, grid, tracking
+from bondloop.check.linear.margins import Margins, border
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.substructure import indexed
 
 if TYPE_CHECKING:

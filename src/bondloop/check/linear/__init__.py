@@ -1,0 +1,1 @@
+"""The loop of a test, linearised where it stands: its spectrum, its margins, and why it is unstable."""
