@@ -6,9 +6,11 @@ case is a line of JSON in the file that is kept, so that a stopped run goes on w
 
     python benchmarks/check.py --seeds 0:100 --keep out/check.jsonl --jobs 2
     python benchmarks/check.py --report out/check.jsonl
+    python benchmarks/check.py --ready-made
 
 With ``--plant-errors`` each test to which the check says 'run it' is judged once more with every error of the
-plant at once: it stands if it stays within its limits and comes to rest.
+plant at once: it stands if it stays within its limits and comes to rest. ``--ready-made`` times the check of
+the tests that the package brings.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -196,17 +200,65 @@ def failed(good: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+READY_MADE = """
+import os, sys
+from bondloop import papers
+module = papers.find(sys.argv[1]).load()
+times = []
+for _ in range(4):
+    test = module.test()
+    began = sum(os.times()[:4])  # of this process and of the compiler, whatever else the machine does
+    answer = test.check(seconds := getattr(module, "SECONDS", 1.0))
+    times.append(sum(os.times()[:4]) - began)
+print(times[0], min(times[1:]), round(seconds / test.period), answer.level)
+"""
+"""Checks a test of the package four times: the first compiles, and brings all imports."""
+
+
+def ready_made() -> str:
+    """Return CPU seconds of the check of every ready-made test in Markdown: first, and the best of three."""
+    from bondloop import papers
+
+    lines = [
+        "| ready-made test | ticks | first (CPU s) | again (CPU s) | level |",
+        "|---|---:|---:|---:|---|",
+    ]
+    # With matrices as small as these, further threads of linear algebra wait, and count as busy.
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
+    for entry in papers.entries():
+        if entry.kind == "test":
+            with tempfile.TemporaryDirectory() as cache:
+                done = subprocess.run(
+                    [sys.executable, "-c", READY_MADE, entry.name],
+                    env={**os.environ, **threads, "BONDLOOP_CACHE": cache},
+                    capture_output=True, text=True, check=False,
+                )  # fmt: skip
+            if done.returncode:
+                why = done.stderr.strip().splitlines()[-1][:80]
+                lines.append(f"| {entry.name} | | | | {why} |")
+            else:
+                first, again, ticks, level = done.stdout.split()[-4:]
+                lines.append(
+                    f"| {entry.name} | {int(ticks):,} | {float(first):.2f} | {float(again):.2f} | {level} |"
+                )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run the cases that are asked for, or report those that are kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", default="0:20", help="first and one past the last, A:B")
     parser.add_argument("--keep", type=Path, default=Path("out/check.jsonl"), help="a line a case")
     parser.add_argument("--report", type=Path, nargs="+", help="files to report; nothing is run")
+    parser.add_argument("--ready-made", action="store_true", help="time the check of the package's tests")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--plant-errors", action="store_true")
     options = parser.parse_args()
     if options.report:
         print(report(kept(options.report)))
+        return
+    if options.ready_made:
+        print(ready_made())
         return
     # Before anything is compiled: a tick compiles in a third of the time, and runs for a moment only.
     os.environ.setdefault("BONDLOOP_CFLAGS", "-O1")
