@@ -165,8 +165,12 @@ def test_the_operator_gets_a_span(test):
     assert (span.least, span.most) == (0.0, 2.0)
 
 
-def test_the_check_is_that_of_the_test_without(test):
-    assert test.check(1.0).verdict == test.replaced(tunable=None).check(1.0).verdict
+def test_the_check_is_that_of_the_test_without_but_for_what_can_be_set(test):
+    found, plain = test.check(1.0), test.replaced(tunable=None).check(1.0)
+    assert found.off == plain.off
+    assert {f.rule for f in plain.findings} <= {f.rule for f in found.findings}
+    assert found.ensemble.of("tunable")
+    assert not plain.ensemble.of("tunable")
 
 
 def test_what_is_worked_into_matrices_cannot_be_tuned_though_a_channel_shows_it():

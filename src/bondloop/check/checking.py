@@ -327,8 +327,22 @@ def _unbuilt(test: Checkable, why: str) -> Check:
     return Check(fault=why, name=test.name, test=test).judged(test)
 
 
-def checked_hybrid(test: HybridTest, seconds: float, policy: CheckPolicy = DEFAULT) -> Check:
-    """Analyse a hybrid test that can be built."""
+def checked_hybrid(
+    test: HybridTest, seconds: float, policy: CheckPolicy = DEFAULT, *, tunable: HybridTest | None = None
+) -> Check:
+    """Analyse a hybrid test that can be built.
+
+    Parameters
+    ----------
+    test
+        The test, with nothing that can be set while it runs.
+    seconds
+        Length of the run that the check is for.
+    policy
+        The limits in force.
+    tunable
+        The same test with what can be set; the test itself unless given.
+    """
     notes = [*_still_sensors(test), *passivity_notes(test), *prediction_notes(test)]
     opaque = _opaque(test)
     if opaque:
@@ -353,13 +367,17 @@ def checked_hybrid(test: HybridTest, seconds: float, policy: CheckPolicy = DEFAU
     )  # fmt: skip
     finer = _finer(test, step, policy)
     if finer is not None:
-        answer = checked_hybrid(finer, seconds, policy)
+        answer = checked_hybrid(finer, seconds, policy, tunable=_with_rig_of(tunable, finer))
         words = f"{finer.rig.substeps} instead of {test.rig.substeps} substeps of the emulated rig"
         return replace(answer, refined=answer.refined or words).judged(test)
-    so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
+    so_far = _explained(rehearsed(so_far, test, loop, seconds, tunable), closed)
     so_far = _measured(so_far, loop)
     so_far = replace(so_far, open_switch=uncoupled(test, seconds, so_far.dry_run)).judged(test)
     return _held(so_far, test)
+
+
+def _with_rig_of(tunable: HybridTest | None, finer: HybridTest) -> HybridTest | None:
+    return None if tunable is None else tunable.replaced(rig=finer.rig)
 
 
 def _finer(
@@ -424,7 +442,13 @@ def _measured(so_far: Check, loop: RunningLoop) -> Check:
 
 
 def rehearsed(
-    so_far: Check, test: Checkable, loop: RunningLoop, seconds: float, *, heavy: int = 15_000
+    so_far: Check,
+    test: Checkable,
+    loop: RunningLoop,
+    seconds: float,
+    tunable: Checkable | None = None,
+    *,
+    heavy: int = 15_000,
 ) -> Check:
     """Add the dry run, the exact reference, the instants of a loop that is not linear, and the ensemble.
 
@@ -436,6 +460,8 @@ def rehearsed(
         The test, and the loop that is analysed.
     seconds
         Length of the run that the check is for.
+    tunable
+        The test with what can be set while it runs.
     heavy
         Statements of a linear tick beyond which a compiler needs more than some seconds.
     """
@@ -453,7 +479,7 @@ def rehearsed(
     chatter = chattering(test, ran, rehearsal, reference)
     so_far = replace(so_far, reference=reference, off=off, chatter=chatter)
     try:
-        return replace(so_far, ensemble=ensemble(test, ran, so_far.policy, linear=so_far.linear))
+        return replace(so_far, ensemble=ensemble(tunable or test, ran, so_far.policy, linear=so_far.linear))
     except BondloopError as error:
         return replace(so_far, notes=(*so_far.notes, f"there is no ensemble of rehearsals: {error}"))
 

@@ -42,15 +42,13 @@ def against_exact(
     elif rehearsal.motions is None:
         reference = ExactReference(missing="the run is too long to be kept for a comparison")
     else:
-        reference = exact_reference(test, ran.seconds)
+        reference = exact_reference(test, ran.seconds - test.period)  # the last tick is at its end
     if not reference:
         return reference, ran.off_reference
     assert rehearsal.motions is not None
     off = {}
-    for name in (
-        *ran.channels_of(Role.ACTUAL, kind="displacement"),
-        *ran.channels_of(Role.ACTUAL, kind="effort"),
-    ):
+    both = (Role.DESIRED, Role.ACTUAL)
+    for name in (*ran.channels_of(*both, kind="displacement"), *ran.channels_of(Role.ACTUAL, kind="effort")):
         exact = reference.channels.get(name)
         if exact is not None:
             n = min(len(exact), len(rehearsal.motions[name]))
@@ -86,9 +84,11 @@ def chattering(
         ]
         if not all(motion) or not np.isfinite(kept[name]).all():
             continue
-        edge = band_edge(kept[motion[0]], kept[motion[1]], test.period)
         own = reference.channels.get(name)
         own = None if own is None or len(own) != len(kept[name]) else own
+        # The rig's own motion may chatter with its force: the band is that of the complete structure.
+        moved = kept if own is None else reference.channels
+        edge = band_edge(moved[motion[0]], moved[motion[1]], test.period)
         found[name] = chatter_of(kept[name], test.period, edge, own)
     return found
 

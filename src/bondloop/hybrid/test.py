@@ -727,4 +727,4 @@ class HybridTest(Checkable):
 
         # Until something is set, a test does what it would do if nothing could be.
         fixed = self.replaced(tunable=None) if self.tunable else self
-        return checked_hybrid(fixed, seconds, policy)
+        return checked_hybrid(fixed, seconds, policy, tunable=self)

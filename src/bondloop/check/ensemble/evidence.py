@@ -261,7 +261,7 @@ class _Making:
         )
         self.samples = min(samples, 32) + 1
         changed = disturbable(test.held((steps - 1) * test.period), self.samples)
-        force = tuple(ran.peaks[n] or 0.1 * ran.bounds.get(n, 0.0) for n in _forces(ran)) or (0.0,)
+        force = tuple(ran.peaks[n] or 0.01 * ran.bounds.get(n, 0.0) for n in _forces(ran)) or (0.0,)
         run = Run(steps, test.period, _calls(test), force, ran.frequency)
         self.drawing = Drawing(changed.tick, run, policy, _sizes_of_states(ran, changed), seed)
         self.only_tables = all(s.expression(Var("t")) is None for s in test.signals)
