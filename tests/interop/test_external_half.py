@@ -64,6 +64,13 @@ def test_several_interfaces_have_a_target_each() -> None:
     assert len(half.compile().states) == 4
 
 
+def test_the_check_asks_for_care_and_for_no_excitation() -> None:
+    """What moves it is on the other side of the link."""
+    answer = TEST.check(1.0)
+    assert answer.level == "care"
+    assert [f.rule for f in answer.findings] == ["BL705"]
+
+
 def test_it_stands_in_test_files(tmp_path) -> None:
     from bondloop.files import load, to_toml
 

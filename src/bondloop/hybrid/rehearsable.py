@@ -417,6 +417,11 @@ class Checkable(Rehearsable):
         return []
 
     @property
+    def led(self) -> bool:
+        """Whether another program computes the numerical half, and so leads the motion."""
+        return False
+
+    @property
     @abstractmethod
     def switching(self) -> Sequence[Switching]:
         """What switches in its parts: stops, clutches, diodes."""

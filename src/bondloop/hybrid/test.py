@@ -76,14 +76,6 @@ if TYPE_CHECKING:
 GAP = 0.02
 """Seconds that a loop may stand still, where a test says nothing else; less than a rig's watchdog bears."""
 
-EXTERNAL_CARE = (
-    (
-        "the numerical half is computed by another program: stability and margins are those of the rig "
-        "alone, and what that program makes of the forces is not known here"
-    ),
-    "the loop is closed by another program",
-)
-
 
 class HybridTest(Checkable):
     """A hybrid test.
@@ -315,10 +307,12 @@ class HybridTest(Checkable):
     @property
     def ground_cares(self) -> list[tuple[str, str]]:
         """What asks for care in the halves, each in a sentence and in some words."""
-        cares = half_loaded_cares(self) if self._grounded is None else self._grounded.cares
-        if isinstance(self.numerical, ExternalHalf):
-            cares = [*cares, EXTERNAL_CARE]
-        return cares
+        return half_loaded_cares(self) if self._grounded is None else self._grounded.cares
+
+    @property
+    def led(self) -> bool:
+        """Whether another program computes the numerical half, and so leads the motion."""
+        return isinstance(self.numerical, ExternalHalf)
 
     @property
     def domains(self) -> tuple[Domain, ...]:

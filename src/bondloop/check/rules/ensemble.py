@@ -173,8 +173,8 @@ def _still(*, unstable: bool) -> Predicate:
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
         ran = check.dry_run
-        if check.linear or check.opaque or ran is None or not ran.completed or ran.moved:
-            return
+        if check.linear or check.opaque or test.led or ran is None or not ran.completed or ran.moved:
+            return  # a loop that another program closes has no excitation here
         step = check.step
         grows = step is not None and not step.stable and not check.own
         if unstable == grows:

@@ -34,6 +34,11 @@ def _ground(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fiel
         yield {"text": text, "short": short}
 
 
+def _led(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    if test.led:
+        yield {}
+
+
 def _assumptions(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     if check.assumptions is None or not check.inverts:
         return  # assumptions of one method matter only in a test that uses it
@@ -84,5 +89,17 @@ PARTS = (
         "A virtual junction inverts the actuator under five assumptions (Gawthrop 2005), about causality, "
         "stability and relative degree. Without one of them the inverse is not what it should be.",
         _assumptions,
+    ),
+    Rule(
+        "BL705",
+        "The loop is closed by another program",
+        "care",
+        "the loop is closed by another program",
+        "the numerical half is computed by another program: stability and margins are those of the rig "
+        "alone, and what that program makes of the forces is not known here",
+        "A test that is served takes its motion from a program on the other side of a link. The check sees "
+        "the rig, its controller and its limits, and nothing of what answers their forces. Start with small "
+        "motions.",
+        _led,
     ),
 )
