@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from bondloop.check import POLICY_FILE
 from bondloop.errors import InputError
 
 T = TypeVar("T", int, float)
@@ -229,7 +228,7 @@ def checking(source: str, accept: Sequence[str], limits: Path | None) -> dict[st
     limits
         The file with the limits; ``check.toml`` beside the test, if there is one, unless given.
     """
-    from bondloop.check import CheckPolicy, read_policy
+    from bondloop.check import POLICY_FILE, CheckPolicy, read_policy
 
     reasons = {}
     for text in accept:
