@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.check.finding import percent
-from bondloop.check.rules.rule import Rule
 from bondloop.engine.ir import Role
 from bondloop.rehearsal import shown
 from bondloop.safety import cause_words
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from bondloop.check.checking import Check
     from bondloop.check.dry_run import DryRun
     from bondloop.check.policy import CheckPolicy
+    from bondloop.check.rules.rule import Fields, Predicate
     from bondloop.hybrid import Checkable
 
-Fields = Mapping[str, object]
 
 # -------------------------------------------------------------------- limits of the test
 
@@ -67,7 +66,7 @@ def _open_switch(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator
 # -------------------------------------------------------------------- motion that rises
 
 
-def _rising(*, settles: bool) -> Callable[[Check, Checkable, CheckPolicy], Iterator[Fields]]:
+def _rising(*, settles: bool) -> Predicate:
     """Return the predicate of a motion, under an endless excitation, that grows to the end of the run."""
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -129,7 +128,7 @@ WORDS = {
 """By kind of what is asked."""
 
 
-def _capacity(name: str) -> Callable[[Check, Checkable, CheckPolicy], Iterator[Fields]]:
+def _capacity(name: str) -> Predicate:
     """Return the predicate of one rule about the use of an actuator's capacity in a completed dry run."""
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -201,139 +200,17 @@ def _place(test: Checkable, interface: int | None) -> str:
     return "" if interface is None or test.interfaces < 2 else f" at interface {interface + 1}"
 
 
-CAPACITY = "{lead}: '{name}' comes to {peak} in the dry run, {share} of its {capacity}, {most}"
-LESS = "; take {remedy}, or less excitation"
-
-LIMITS = (
-    Rule(
-        "BL401",
-        "The rehearsal stopped",
-        "stop",
-        "the dry run stopped",
-        "the dry run stopped: {message}",
-        "The rehearsal left the limits of the test, or came to values that are no numbers. The rig would do "
-        "the same at that instant. Less excitation helps where the loop is sound.",
-        _stopped,
-        limit=True,
-    ),
-    Rule(
-        "BL402",
-        "The interlock trips",
-        "stop",
-        "the interlock trips",
-        "the interlock trips in the dry run at t = {time:.4g} s: {cause}",
-        "The test would end in a trip, if nothing differs from the model. Each trip loads the specimen in a "
-        "way that nobody planned.",
-        _tripped,
-        limit=True,
-    ),
-    Rule(
-        "BL403",
-        "A limit is near",
-        "care",
-        "{name} uses {share} of its limit",
-        "the dry run uses {share} of the limit of '{name}'",
-        "The rehearsal stays within the limit and leaves little of it. Noise, a stiffer specimen or a warm "
-        "day may take the rest.",
-        _near_limit,
-    ),
-    Rule(
-        "BL404",
-        "An actuator cannot do what is asked of it",
-        "stop",
-        "{lead}",
-        CAPACITY + LESS,
-        "Force, speed or stroke that the rehearsal needs exceed what the machine has, by more than a data "
-        "sheet may be wrong.",
-        _capacity("BL404"),
-        limit=True,
-    ),
-    Rule(
-        "BL405",
-        "An actuator is at its end",
-        "care",
-        "{lead}",
-        CAPACITY + LESS,
-        "The rehearsal uses all that the machine has, or nearly all of its force while the rig no longer "
-        "follows, which is how an actuator stalls.",
-        _capacity("BL405"),
-    ),
-    Rule(
-        "BL406",
-        "An actuator is near its end",
-        "care",
-        "{lead}",
-        CAPACITY,
-        "The rehearsal stays within what the machine can do and leaves little of it. Near its end an "
-        "actuator follows worse than its linear model.",
-        _capacity("BL406"),
-    ),
-    Rule(
-        "BL407",
-        "An actuator is too small for this motion",
-        "care",
-        "the actuator is too small: {small}",
-        "the actuator{place} is too small for this motion, {small}: the numerical half asks for {asked} of "
-        "'{name}', and its {capacity} is {most}; take {remedy}, or less excitation",
-        "The motion that the numerical half computes is beyond the machine, whatever the controller does. "
-        "The rig follows as far as it can, and the difference is an error of the test.",
-        _too_small,
-    ),
-    Rule(
-        "BL408",
-        "A sensor is at the end of its range",
-        "care",
-        "{name} saturates",
-        "'{name}' is at the end of its sensor's range for {share} of the dry run",
-        "A sensor at the end of its range no longer shows what is there: the loop is open for that time. "
-        "Take one with a larger range, or less excitation.",
-        _saturated,
-    ),
-    Rule(
-        "BL409",
-        "Without the specimen's force the test leaves its limits",
-        "care",
-        "with the force switch open it leaves its limits",
-        "with the force switch open, as before it is closed and after an operator opens it, the numerical "
-        "half feels no specimen, for the test has no switches.simulated, and {fate}: give the switches a "
-        "model of the specimen as simulated, or keep the displacement switch open until the force switch is "
-        "closed",
-        "Without a simulated specimen an open switch feeds back nothing: what only the specimen holds, a "
-        "building on the bearing that is tested, drifts away and takes the rig with it.",
-        _open_switch,
-    ),
-    Rule(
-        "BL410",
-        "The rig moves ever farther",
-        "care",
-        "it moves ever farther",
-        "the rig moves ever farther: {size:.3g} mm at the end of the {seconds:.3g} s that were checked; in a "
-        "longer run it may come to its limits: check it for longer",
-        "The excitation has no end, and the largest displacement of each quarter of the rehearsal exceeds "
-        "that of the one before: a drift, or a resonance. How far it goes is not known.",
-        _rising(settles=False),
-    ),
-    Rule(
-        "BL411",
-        "The motion still grows",
-        "care",
-        "its motion still grows",
-        "the motion still grows, less and less: {size:.3g} mm at the end of the {seconds:.3g} s that were "
-        "checked; in a longer run it may come to its limits: check it for longer",
-        "The excitation has no end and has not yet brought the motion to its full size, though each quarter "
-        "of the rehearsal adds less than the one before.",
-        _rising(settles=True),
-    ),
-    Rule(
-        "BL412",
-        "The drive holds the command back",
-        "care",
-        "the drive limits {name}",
-        "the drive holds '{name}' back in {share} of the samples of the dry run, by the limit of its range "
-        "or of its rate: the rig is asked for more than its drive passes on",
-        "A drive whose output saturates, or changes no faster than its valve moves, does not follow the "
-        "command. Meanwhile the loop is open, and the motion falls short. Take a quicker drive, or less "
-        "excitation.",
-        _held_back,
-    ),
-)
+LIMITS: Mapping[str, Predicate] = {
+    "BL401": _stopped,
+    "BL402": _tripped,
+    "BL403": _near_limit,
+    "BL404": _capacity("BL404"),
+    "BL405": _capacity("BL405"),
+    "BL406": _capacity("BL406"),
+    "BL407": _too_small,
+    "BL408": _saturated,
+    "BL409": _open_switch,
+    "BL410": _rising(settles=False),
+    "BL411": _rising(settles=True),
+    "BL412": _held_back,
+}

@@ -4,21 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bondloop.check.finding import multiple
-from bondloop.check.rules.rule import Rule
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
     from bondloop.check.linear.margins import Border
     from bondloop.check.policy import CheckPolicy
+    from bondloop.check.rules.rule import Fields, Predicate
     from bondloop.hybrid import Checkable
-
-    Predicate = Callable[[Check, Checkable, CheckPolicy], Iterator["Fields"]]
-
-Fields = Mapping[str, object]
 
 
 def _unknown(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -91,123 +87,16 @@ def _actuator(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fi
         yield {"percent": 100 * error.value, "frequency": error.frequency}
 
 
-DELAY = (
-    "{delay:.3g} ms of extra delay ({samples:.2g} samples) would make the loop unstable at {frequency:.3g} Hz"
-)
-GAIN = "a measured force {percent:.2g} % too {direction} would make the loop unstable at {frequency:.3g} Hz"
-STIFFNESS = "a specimen {factor} times as stiff would make the loop unstable at {frequency:.3g} Hz"
-MASS = "a specimen {factor} times as heavy would make the loop unstable at {frequency:.3g} Hz"
-
-MARGINS = (
-    Rule(
-        "BL301",
-        "No margin of delay",
-        "stop",
-        "only {delay:.3g} ms of delay to spare",
-        DELAY,
-        "The loop is linear and stable on paper only: the jitter of a computer is as long as the delay that "
-        "would make it unstable.",
-        _delay(none=True),
-    ),
-    Rule(
-        "BL302",
-        "Small margin of delay",
-        "care",
-        "only {delay:.3g} ms of delay to spare",
-        DELAY,
-        "A filter that was forgotten, a driver with a buffer, or a valve on a cold morning adds a "
-        "millisecond. Measure the delay of the rig before the test, and compensate more of it.",
-        _delay(none=False),
-    ),
-    Rule(
-        "BL303",
-        "No margin of gain",
-        "stop",
-        "{which} of {factor}",
-        GAIN,
-        "The loop is linear, and an error of the force that no load cell excludes makes it unstable.",
-        _factor("gain", "least_gain", none=True),
-    ),
-    Rule(
-        "BL304",
-        "Small margin of gain",
-        "care",
-        "{which} of {factor}",
-        GAIN,
-        "The loop stands only as long as the measured force is right to the percentage that is stated. "
-        "Calibrate the load cell, and look at what friction and inertia of the fixture add to the force.",
-        _factor("gain", "least_gain", none=False),
-    ),
-    Rule(
-        "BL305",
-        "No margin of the specimen's stiffness",
-        "stop",
-        "stiffness of the specimen within {percent:.2g} %",
-        STIFFNESS,
-        "The loop is linear, and a specimen that differs by less than anybody knows it makes it unstable.",
-        _factor("stiffer", none=True),
-    ),
-    Rule(
-        "BL306",
-        "Small margin of the specimen's stiffness",
-        "care",
-        "stiffness of the specimen within {percent:.2g} %",
-        STIFFNESS,
-        "A specimen is tested because it is not known. Begin with small motions, identify its stiffness, "
-        "and check the test again with what was found.",
-        _factor("stiffer", none=False),
-    ),
-    Rule(
-        "BL307",
-        "No margin of the specimen's mass",
-        "stop",
-        "mass of the specimen within {percent:.2g} %",
-        MASS,
-        "The loop is linear, and a specimen heavier by less than anybody knows it makes it unstable. Mass at "
-        "an interface that is imposed is the part of a cut that stability depends on most.",
-        _factor("lighter", none=True),
-    ),
-    Rule(
-        "BL308",
-        "Small margin of the specimen's mass",
-        "care",
-        "mass of the specimen within {percent:.2g} %",
-        MASS,
-        "Fixtures, grips and the moving part of a load cell belong to the mass of the specimen. Weigh them, "
-        "or move mass from the specimen to the numerical half.",
-        _factor("lighter", none=False),
-    ),
-    Rule(
-        "BL309",
-        "Little may be wrong with the actuator's model",
-        "care",
-        "the actuator may differ by {percent:.2g} % only",
-        "an actuator that answers {percent:.2g} % differently at {frequency:.3g} Hz could make the loop "
-        "unstable",
-        "The smallest error of the actuator's frequency response, in amplitude or phase, with which the loop "
-        "could be unstable. Identify the actuator with the specimen mounted, at the stated frequency.",
-        _actuator,
-    ),
-    Rule(
-        "BL310",
-        "Margins are not known",
-        "care",
-        "unknown margins",
-        "how far it is from the border is not known: {why}",
-        "Neither a margin of delay nor of gain could be worked out, for the reason that is stated. The loop "
-        "is stable, and nobody knows how much may change before it is not.",
-        _unknown,
-    ),
-    Rule(
-        "BL311",
-        "Small margin of jitter",
-        "care",
-        "only {jitter:.3g} ms of jitter to spare",
-        "{jitter:.3g} ms of extra delay of every other command ({samples:.2g} samples) would make the loop "
-        "unstable at {frequency:.3g} Hz, where the same delay of all would not",
-        "A computer that is late now and then, or a link that repeats a packet, delays some commands and not "
-        "others. Measure when the commands reach the drive, not how long they take on the average, and give "
-        "the loop a fixed delay that none of them exceeds.",
-        _jitter,
-    ),
-)
+MARGINS: Mapping[str, Predicate] = {
+    "BL301": _delay(none=True),
+    "BL302": _delay(none=False),
+    "BL303": _factor("gain", "least_gain", none=True),
+    "BL304": _factor("gain", "least_gain", none=False),
+    "BL305": _factor("stiffer", none=True),
+    "BL306": _factor("stiffer", none=False),
+    "BL307": _factor("lighter", none=True),
+    "BL308": _factor("lighter", none=False),
+    "BL309": _actuator,
+    "BL310": _unknown,
+    "BL311": _jitter,
+}

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from bondloop.check.policy import CheckPolicy
     from bondloop.hybrid import Checkable
 
-    Predicate = Callable[[Check, Checkable, CheckPolicy], Iterable[Mapping[str, object]]]
+Fields = Mapping[str, object]
+"""What the templates of a rule are filled with."""
+
+Predicate = Callable[["Check", "Checkable", "CheckPolicy"], Iterable[Fields]]
+"""Yields the fields of every occurrence, for a check with all its evidence, the test and the policy."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,7 @@ class Rule:
     page
         What it means, why it matters and what to do: its section of the manual.
     found
-        Yields, for a check with all its evidence, the test and the policy in force, the fields of both
-        templates for every occurrence.
+        Its predicate.
     limit
         Whether a limit is in the way, so that less excitation would help.
 

@@ -4,23 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.check.linear.lags import away_from_origin
-from bondloop.check.rules.rule import Rule
 from bondloop.check.tolerances import NO_LAG
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
     from bondloop.check.ensemble import Twin
     from bondloop.check.policy import CheckPolicy
+    from bondloop.check.rules.rule import Fields, Predicate
     from bondloop.engine.analysis.spectrum import OneStep
     from bondloop.hybrid import Checkable
-
-Fields = Mapping[str, object]
 
 
 # -------------------------------------------------------------------- unstable, and why
@@ -77,7 +75,7 @@ def unstable_fields(check: Check, step: OneStep) -> Fields:
     }
 
 
-def _unstable(name: str) -> Callable[[Check, Checkable, CheckPolicy], Iterator[Fields]]:
+def _unstable(name: str) -> Predicate:
     """Return the predicate of one reason for which a linear loop is unstable."""
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
@@ -170,155 +168,18 @@ def _wanted(check: Check, policy: CheckPolicy) -> float:
     return policy.observed + max(check.step.step.delays, default=0) * check.step.period
 
 
-STABILITY = (
-    Rule(
-        "BL201",
-        "The loop is unstable",
-        "stop",
-        "the loop is unstable",
-        "the loop is unstable: a mode at {frequency:.3g} Hz grows at {growth:.3g} 1/s",
-        "One step of the test as it will run, with sampling, hold and latency, has an eigenvalue outside the "
-        "unit circle. Any disturbance of that mode grows at the rate that is stated, until a limit stops it. "
-        "Nothing in the excitation can help; change the loop.",
-        _unstable("BL201"),
-    ),
-    Rule(
-        "BL202",
-        "The integration is unstable",
-        "stop",
-        "the time step is too long",
-        "a motion grows {radius:.3g} times from one sample to the next: the time step of the numerical half "
-        "or of the emulated rig is too long for what is stiff in it (a friction law over a small width, a "
-        "small mass); this may be the emulation's fault alone: take more substeps, Emulated(substeps=...), "
-        "or sample faster",
-        "Growth of this size within one sample is that of an explicit time step that is too long for a stiff "
-        "law, and not of a loop. The numerical half must be stepped finer or more robustly, for it runs as "
-        "it is; an emulated rig only needs more substeps.",
-        _unstable("BL202"),
-    ),
-    Rule(
-        "BL203",
-        "The structure itself is unstable",
-        "stop",
-        "the structure itself is unstable",
-        "a mode at {frequency:.3g} Hz grows at {growth:.3g} 1/s: the structure itself is unstable, in one "
-        "piece too; nothing holds it",
-        "The complete structure, without cut and transfer system, has an unstable pole. The loop shows it "
-        "as it is; no controller of the transfer system is to mend it.",
-        _itself,
-    ),
-    Rule(
-        "BL204",
-        "A part is unstable by itself",
-        "stop",
-        "a part of it is unstable by itself",
-        "the numerical half, the controller or the rig is unstable by itself: a mode at {frequency:.3g} Hz "
-        "grows at {growth:.3g} 1/s",
-        "The measured force is not fed back, so that there is no loop that could be unstable: one of the "
-        "parts is. Look at each by itself.",
-        _unstable("BL204"),
-    ),
-    Rule(
-        "BL205",
-        "The loop is unstable with this compensator",
-        "stop",
-        "the loop is unstable",
-        "the loop is unstable: a mode at {frequency:.3g} Hz grows at {growth:.3g} 1/s (spectral radius "
-        "{radius:.6f} of one step); the compensator does not fit the rig",
-        "A compensator works on the commands, and the loop is unstable all the same: it predicts too little "
-        "or too much, or amplifies where the loop has no gain to spare. Tune it to the rig's own delay and "
-        "lag (`bondloop tune`).",
-        _unstable("BL205"),
-    ),
-    Rule(
-        "BL206",
-        "Sampling and latency make the loop unstable",
-        "stop",
-        "the loop is unstable",
-        "sampling and latency make the loop unstable: a mode at {frequency:.3g} Hz grows at {growth:.3g} 1/s "
-        "(spectral radius {radius:.6f} of one step), though without them it would be stable; sample faster, "
-        "or reduce the latency",
-        "In continuous time all poles of the loop lie in the left half plane. What is left is the time that "
-        "a sample, a hold and the converters take. A faster rate or a shorter way of the signals helps, or a "
-        "prediction over that time.",
-        _unstable("BL206"),
-    ),
-    Rule(
-        "BL207",
-        "The lag of an actuator makes the loop unstable",
-        "stop",
-        "the loop is unstable",
-        "the loop is unstable: a mode at {frequency:.3g} Hz grows at {growth:.3g} 1/s, because {lags}",
-        "A lag in the transfer system acts as negative damping, as large as the specimen's stiffness times "
-        "the lag. Where it exceeds the damping of the structure the loop is unstable. Compensate the lag, "
-        "or test a softer specimen.",
-        _unstable("BL207"),
-    ),
-    Rule(
-        "BL208",
-        "The structure itself is unstable at rest",
-        "care",
-        "the structure itself is unstable at rest",
-        "the structure itself is unstable at rest: a mode grows at {growth:.3g} 1/s in one piece too; what "
-        "bounds it there bounds it here",
-        "The complete structure, uncut, leaves its rest by itself and is bounded by a law that is not "
-        "linear, such as a spring that snaps through. Two runs of it part, in one piece as in the test.",
-        _own_unstable,
-    ),
-    Rule(
-        "BL210",
-        "The emulation of the rig is too coarse",
-        "care",
-        "the emulated rig was refined",
-        "as it is given the emulated rig is unstable by its own time step, and the check was made with "
-        "{refined}; this is an error of the rehearsal, not of the test: rehearse with these",
-        "An explicit time step that is too long for what is stiff in the emulated rig is an error of the "
-        "rehearsal, not of the test. The check refines it; rehearsals with the steps as given run away.",
-        _refined,
-    ),
-    Rule(
-        "BL209",
-        "The stepped test is unstable",
-        "stop",
-        "a motion grows",
-        "a motion at {frequency:.3g} Hz grows at {growth:.3g} 1/s (spectral radius {radius:.6f} of one step "
-        "of {period:.3g} ms): the scheme and this rig are not stable together",
-        "In a pseudo-dynamic test the integration scheme and the rig make one map from step to step. Its "
-        "spectral radius is beyond 1. Take a shorter time step, more sub-steps, or a scheme that is stable "
-        "for the stiffness of this specimen.",
-        _unstable("BL209"),
-    ),
-    Rule(
-        "BL211",
-        "A disturbance grows although no eigenvalue shows it",
-        "stop",
-        "a disturbance grows",
-        "a disturbance at t = {time:.3g} s does not die away: in the dry run it grows {times}",
-        "The eigenvalue of a slow mode can be too close to 1 to be told from that of a position that nothing "
-        "returns, and of a large loop not all eigenvalues are known. The rehearsal was disturbed, and the "
-        "disturbance grew.",
-        _hidden_growth,
-    ),
-    Rule(
-        "BL212",
-        "The stability of a large loop is not known",
-        "stop",
-        "it cannot be analysed",
-        "{note} That is not enough to know, and a dry run of {seconds:.3g} s is too short for a "
-        "disturbance to tell; check it with seconds={wanted:.3g}, reduce the model, or shorten the delay",
-        "Of a loop with very many states only the eigenvalues that matter most are sought, and not all were "
-        "found. A disturbance of the rehearsal is the remaining evidence, and it was not followed for long "
-        "enough.",
-        _unanalysed,
-    ),
-    Rule(
-        "BL213",
-        "Not all eigenvalues are known",
-        "care",
-        "not all eigenvalues are known",
-        "{note} None of them grows, and a disturbance dies away in the dry run",
-        "Of a loop with very many states only the eigenvalues that matter most are sought, and not all were "
-        "found. Those that are known decay, and so did a disturbance of the rehearsal.",
-        _unknown_rest,
-    ),
-)
+STABILITY: Mapping[str, Predicate] = {
+    "BL201": _unstable("BL201"),
+    "BL202": _unstable("BL202"),
+    "BL203": _itself,
+    "BL204": _unstable("BL204"),
+    "BL205": _unstable("BL205"),
+    "BL206": _unstable("BL206"),
+    "BL207": _unstable("BL207"),
+    "BL208": _own_unstable,
+    "BL210": _refined,
+    "BL209": _unstable("BL209"),
+    "BL211": _hidden_growth,
+    "BL212": _unanalysed,
+    "BL213": _unknown_rest,
+}

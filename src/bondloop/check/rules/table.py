@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bondloop.check.finding import LEVELS, UNBUILT, Finding
@@ -13,6 +15,7 @@ from bondloop.check.rules.ensemble import ENSEMBLE
 from bondloop.check.rules.limits import LIMITS
 from bondloop.check.rules.margins import MARGINS
 from bondloop.check.rules.parts import PARTS
+from bondloop.check.rules.rule import Rule
 from bondloop.check.rules.stability import STABILITY
 from bondloop.check.rules.worth import WORTH
 from bondloop.errors import InputError
@@ -22,11 +25,19 @@ if TYPE_CHECKING:
 
     from bondloop.check.checking import Check
     from bondloop.check.policy import CheckPolicy
-    from bondloop.check.rules.rule import Rule
     from bondloop.hybrid import Checkable
 
-RULES: tuple[Rule, ...] = (*BUILD, *STABILITY, *MARGINS, *LIMITS, *ENSEMBLE, *WORTH, *PARTS)
-"""All rules, by their names: build, stability, margins, limits, ensemble, worth of the result, parts."""
+PREDICATES = {**BUILD, **STABILITY, **MARGINS, **LIMITS, **ENSEMBLE, **WORTH, **PARTS}
+"""What each rule finds, by its name."""
+
+TABLE = Path(__file__).with_name("rules.toml")
+"""The rules as data: how serious each is, and what is said of it."""
+
+RULES: tuple[Rule, ...] = tuple(
+    Rule(name, found=PREDICATES[name], **entries)
+    for name, entries in tomllib.loads(TABLE.read_text("utf-8")).items()
+)
+"""All rules, in the order of the table."""
 
 
 @cache
