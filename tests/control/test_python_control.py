@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.control import ControlLaw, PythonControl
 from bondloop.errors import BondloopError, CompileError, InputError
 

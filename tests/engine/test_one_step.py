@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))  # for small_pair.
 
 from small_pair import halves
 
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.engine.analysis.spectrum.linear_step import one_step
 from bondloop.engine.codegen import Runner
 from bondloop.engine.ir.causal_order import schedule

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gawthrop_rig import Rig
 
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import eigh
 
 from bondloop.check.checking import check
-from bondloop.check.running_loop import RunningLoop
+from bondloop.check.linear.running_loop import RunningLoop
 from bondloop.cli.settings import find_test
 from bondloop.control import RestoringForce
 from bondloop.errors import InputError

@@ -5,7 +5,7 @@ import pytest
 import wagg
 import wagg_theory
 
-from bondloop.check.passivity import passivity, passivity_notes
+from bondloop.check.linear.passivity import passivity, passivity_notes
 from bondloop.control import MCS
 from bondloop.errors import InputError
 from bondloop.papers import wagg_three_mass, wagg_two_mass_rig
