@@ -2,9 +2,6 @@ from bondloop.check.check_figure import draw_check as draw_check
 from bondloop.check.checking import Check as Check
 from bondloop.check.checking import check as check
 from bondloop.check.checking import checked_hybrid as checked_hybrid
-from bondloop.check.exact import ExactReference as ExactReference
-from bondloop.check.exact import UncutStructure as UncutStructure
-from bondloop.check.exact import exact_reference as exact_reference
 from bondloop.check.finding import percent as percent
 from bondloop.check.linear.margins import Place as Place
 from bondloop.check.linear.running_loop import RunningLoop as RunningLoop

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.check.dry_run import DryRun, dry_run
 from bondloop.check.ensemble import Ensemble, ensemble
-from bondloop.check.exact import ExactReference
 from bondloop.check.finding import LEVELS, UNBUILT, Finding
 from bondloop.check.held_command import held_command_notes
 from bondloop.check.linear.instants import Instant, instants
@@ -27,7 +26,7 @@ from bondloop.display import brief, folded, notebook, paragraph, preformatted, t
 from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import statements
 from bondloop.errors import BondloopError, InputError
-from bondloop.rehearsal import steps_of
+from bondloop.rehearsal import ExactReference, steps_of
 from bondloop.rigs import MEASURED
 from bondloop.substructure import Assumptions, check_assumptions
 

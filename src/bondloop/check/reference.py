@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.check.exact import ExactReference, exact_reference
 from bondloop.engine.ir import Role
+from bondloop.rehearsal import ExactReference, exact_reference
 from bondloop.results.assess import band_edge, chatter_of
 
 if TYPE_CHECKING:

@@ -43,9 +43,10 @@ from bondloop.substructure import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.check import Check, CheckPolicy, UncutStructure
+    from bondloop.check import Check, CheckPolicy
     from bondloop.engine.ir import Switching, Tick
     from bondloop.hybrid.ground import Ground
+    from bondloop.rehearsal import UncutStructure
     from bondloop.rigs import Sensor
     from bondloop.signals import Signal, Signals
 

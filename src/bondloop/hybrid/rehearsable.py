@@ -19,9 +19,9 @@ from bondloop.signals import tabulated_inputs
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
-    from bondloop.check import Check, CheckPolicy, ExactReference, UncutStructure
+    from bondloop.check import Check, CheckPolicy
     from bondloop.engine.ir import Switching, Tick
-    from bondloop.rehearsal import PreparedTest, Run
+    from bondloop.rehearsal import ExactReference, PreparedTest, Run, UncutStructure
     from bondloop.rigs import Sensor
     from bondloop.safety import Interlock, Limits
     from bondloop.signals import Signal, Signals
@@ -39,7 +39,7 @@ def exact_reference_of(test: Checkable, values: Mapping[str, float], seconds: fl
     seconds
         Length of the run.
     """
-    from bondloop.check import exact_reference
+    from bondloop.rehearsal import exact_reference
 
     try:
         return exact_reference(test.with_values(values) if values else test, seconds, with_scheme=False)

@@ -61,12 +61,13 @@ from bondloop.transfer import capacity_of, transfer_system, width
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Domain
-    from bondloop.check import Check, CheckPolicy, UncutStructure
+    from bondloop.check import Check, CheckPolicy
     from bondloop.control import Design
     from bondloop.engine import System
     from bondloop.engine.ir import Expr, Quantity, Switching, Tick, Tunable
     from bondloop.hybrid.coupling import Switches
     from bondloop.hybrid.ground import Ground
+    from bondloop.rehearsal import UncutStructure
     from bondloop.rigs import RigSystem
     from bondloop.safety import Interlock
     from bondloop.signals import Signal, Signals

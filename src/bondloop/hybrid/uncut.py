@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import Model, Port, bond, bonds_of, interfaces
-from bondloop.check import UncutStructure
 from bondloop.engine import system_from_matrices
 from bondloop.engine.analysis.simulation import starting_states
 from bondloop.engine.ir import Const, Var, substitute
 from bondloop.engine.passes import connect, with_values
 from bondloop.errors import ModelError
 from bondloop.hybrid.pseudo_dynamic_tick import Complete, assembled
+from bondloop.rehearsal import UncutStructure
 from bondloop.signals import Constant
 from bondloop.structures import dof_domain
 from bondloop.substructure import ExternalHalf, indexed

@@ -51,11 +51,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bondloop.check import Check, ExactReference
+    from bondloop.check import Check
     from bondloop.hybrid import HybridTest
     from bondloop.realtime.channels.channel import Channels
     from bondloop.realtime.recorder_supervisor import Health
     from bondloop.realtime.ring import Status
+    from bondloop.rehearsal import ExactReference
 
 
 def run_realtime(  # noqa: PLR0913 - each is one decision

@@ -1,3 +1,6 @@
+from bondloop.rehearsal.exact import ExactReference as ExactReference
+from bondloop.rehearsal.exact import UncutStructure as UncutStructure
+from bondloop.rehearsal.exact import exact_reference as exact_reference
 from bondloop.rehearsal.prepared import PreparedTest as PreparedTest
 from bondloop.rehearsal.prepared import origin as origin
 from bondloop.rehearsal.prepared import rerun as rerun

@@ -31,7 +31,7 @@ from bondloop.engine.codegen import Runner
 from bondloop.engine.ir import Channel, Expr, Tick, Var, substitute
 from bondloop.errors import BondloopError
 from bondloop.integrate import RK4, Integrator
-from bondloop.rehearsal import steps_of
+from bondloop.rehearsal.rehearsal import steps_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
