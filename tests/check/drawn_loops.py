@@ -22,12 +22,17 @@ was mended after the first. Nobody looks at the published sets before the code t
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))  # for plain_physics.py
+
 from plain_physics import Excitation, Motion, Specimen, Structure, reference
 
 import bondloop as bl

@@ -25,7 +25,7 @@ from bondloop.check.rules import accepted, findings, rule_named
 from bondloop.display import brief, folded, notebook, paragraph, preformatted, table, with_progress
 from bondloop.engine.data import POSITIVE
 from bondloop.engine.ir import statements
-from bondloop.errors import BondloopError, InputError
+from bondloop.errors import BondloopError, InputError, ModelError
 from bondloop.rehearsal import ExactReference, steps_of
 from bondloop.rigs import MEASURED
 from bondloop.substructure import Assumptions, check_assumptions
@@ -400,7 +400,13 @@ def _dry_only(
     test: HybridTest, seconds: float, notes: list[str], opaque: Mapping[str, str], policy: CheckPolicy
 ) -> Check:
     """Rehearse a test of which a part cannot be looked into."""
-    ran, _ = dry_run(test, seconds)
+    try:
+        ran, _ = dry_run(test, seconds)
+    except BondloopError:
+        raise
+    except Exception as error:
+        words = " and ".join(opaque.values())
+        raise ModelError(f"{words} fails in the dry run: {type(error).__name__}: {error}") from error
     so_far = Check(
         dry_run=ran, assumptions=_assumptions(test), notes=tuple(notes), seconds=seconds, opaque=opaque,
         open_switch=uncoupled(test, seconds, ran), policy=policy, name=test.name,

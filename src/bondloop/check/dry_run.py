@@ -79,7 +79,7 @@ class DryRun:
         ``"c"``, ``"numpy"``, or what else it was done with.
     frequency
         Mean frequency of the slowest interface's motion, in Hz: rms velocity over rms displacement; at least
-        that of two periods in the run.
+        that of a quarter of a period in the run.
     """
 
     seconds: float
@@ -334,7 +334,7 @@ class _Log:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             found = np.sqrt(speed / np.maximum(square - mean**2, 0.0)) / (2 * np.pi)
         found = found[np.isfinite(found) & (found > 0) & (count > 0)]
-        least = 2 / (self.steps * period)
+        least = 0.25 / (self.steps * period)
         return float(np.clip(found.min(initial=0.1 / period), least, max(0.1 / period, least)))
 
     def saturated(self) -> dict[str, float]:

@@ -231,14 +231,16 @@ def _grid(count: int, step: float) -> NDArray[np.float64]:
     return np.arange(count, dtype=np.float64) * step
 
 
-def _refined(run: _Run, tolerance: float, most_steps: int) -> ExactReference:
+def _refined(run: _Run, tolerance: float, most_steps: int, *, longest: float = 2e-3) -> ExactReference:
     """Integrate in ever smaller steps, half as long each time, until two results agree.
 
-    A step over two ticks is tried first: where it agrees with steps of one tick, these are fine enough.
+    A step over two ticks is tried first: where it agrees with steps of one tick, these are fine enough. No
+    step is longer than ``longest`` seconds: two that are might both pass over an impact.
     """
     linear = _linear(run)
     integrate = _compiled if linear is None else linear
     m = 0.5 if linear is not None else _first_refinement(run.structure.system, run.period)
+    m = max(m, 2.0 ** math.ceil(math.log2(run.period / longest)))
     before: dict[str, NDArray[np.float64]] | None = None
     found = ExactReference(
         missing=f"the complete structure would need more than {most_steps} steps to be integrated"

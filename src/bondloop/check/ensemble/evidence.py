@@ -339,7 +339,8 @@ class _Making:
         if inserted(list(self.drawing.own), "closed") and self.found is not None:
             noise = float(level_of(self.found.rest[0, 1:2], scale)[0])
         with np.errstate(divide="ignore", invalid="ignore"):
-            lasting = now > self.sizes.steady * before
+            # Of a linear loop only what grows: what stays is forced, as by a drift.
+            lasting = now > (1.02 if self.linear else self.sizes.steady) * before
         return now, lasting & (now > max(self.policy.sustained, 2 * noise))
 
     def _close_in(self) -> None:

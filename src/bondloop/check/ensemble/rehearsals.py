@@ -13,6 +13,7 @@ import numpy as np
 
 from bondloop.check.ensemble.measured_tick import measured_tick
 from bondloop.engine.codegen import Batch, compiler, lane_obstacle
+from bondloop.errors import CompileError
 from bondloop.safety import cause_words
 from bondloop.signals import tabulated_inputs
 
@@ -149,7 +150,8 @@ class Rehearsals:
         self.measured = measured_tick(tick, bounds)
         self.steps, self.period, self.frequency = steps, tick.period, frequency
         self.sizes = sizes or Sizes()
-        self.observed = max(observed, self.sizes.periods / frequency)
+        longest = max(10 * steps * tick.period, 4 * observed)
+        self.observed = max(observed, min(self.sizes.periods / frequency, longest))
         kinds = {c.name: c.meaning.kind for c in tick.channels}
         self._flows = np.array([kinds[n] == "flow" for n in self.measured.moving], dtype=bool)
         self._names = [c.name for c in tick.channels]
@@ -273,10 +275,7 @@ class Rehearsals:
                     return np.array([lately, lately]), latest, done + int(b), result
             done += count
             rest = np.array(
-                [
-                    self._levels(_since(sums[i + 1 : i + 5], sums[i]), edges[i : i + 5] - edges[i], 4)
-                    for i in (12, 8)
-                ]
+                [_about_line(_since(sums[i : i + 5], sums[i]), edges[i : i + 5]) for i in (12, 8)]
             )
             now, before = (level_of(x, scale) for x in rest)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -316,6 +315,19 @@ class Rehearsals:
         return tuple(words.tolist()), when
 
 
+def _about_line(sums: Samples, edges: NDArray[np.int64]) -> Samples:
+    """Return rms about the straight line through a stretch, from sums that go on at some edges of it."""
+    count = np.diff(edges)[:, None, None]
+    at = np.arange(len(count)) - (len(count) - 1) / 2
+    with np.errstate(invalid="ignore", over="ignore"):
+        means = np.diff(sums[:, 0], axis=0) / count
+        slope = np.einsum("a,atc->tc", at, means) / (at @ at)
+        ticks = count.sum()
+        mean = sums[-1, 0] / ticks
+        variance = sums[-1, 1] / ticks - mean**2 - slope**2 * len(count) ** 2 / 12
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
 def _since(sums: Sequence[Samples], first: Samples) -> Samples:
     """Return sums less those at an earlier instant."""
     with np.errstate(invalid="ignore", over="ignore"):  # of a motion that runs away
@@ -337,4 +349,6 @@ def level_of(rms: Samples, own: Samples) -> Samples:
 
 
 def _backend(tick: Tick) -> Literal["lanes", "one by one"]:
-    return "lanes" if compiler() and not lane_obstacle(tick) else "one by one"
+    if compiler() is None:
+        raise CompileError("no C compiler was found, and without one many rehearsals take too long")
+    return "one by one" if lane_obstacle(tick) else "lanes"

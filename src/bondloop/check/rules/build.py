@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.check.finding import UNBUILT
 from bondloop.engine.data import origin_of
-from bondloop.safety import DISPLACEMENT_SWITCH
+from bondloop.safety import DISPLACEMENT_SWITCH, FORCE_SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +68,9 @@ def _too_short(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[M
 
 def _switch_open(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Mapping[str, object]]:
     ran = check.dry_run
-    if ran is not None and ran.completed and ran.peaks.get(DISPLACEMENT_SWITCH, 1.0) < 1:
-        yield {}
+    for name, word in ((DISPLACEMENT_SWITCH, "displacement"), (FORCE_SWITCH, "force")):
+        if ran is not None and ran.completed and ran.peaks.get(name, 1.0) < 1:
+            yield {"switch": word}
 
 
 BUILD: Mapping[str, Predicate] = {

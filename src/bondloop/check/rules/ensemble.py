@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bondloop.check.finding import percent
+from bondloop.check.tolerances import MOTION_FLOOR
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
@@ -179,6 +180,15 @@ def _still(*, unstable: bool) -> Predicate:
     return found
 
 
+def _idle(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
+    ran = check.dry_run
+    if check.linear or check.opaque or ran is None or not ran.completed or not ran.moved:
+        return
+    for i, peaks in enumerate(ran.windows.T):
+        if not peaks.max(initial=0.0) > MOTION_FLOOR:
+            yield {"interface": i + 1}
+
+
 ENSEMBLE: Mapping[str, Predicate] = {
     "BL501": _growing(clearly=True),
     "BL502": _growing(clearly=False),
@@ -197,4 +207,5 @@ ENSEMBLE: Mapping[str, Predicate] = {
     "BL515": _still(unstable=False),
     "BL516": _halted,
     "BL517": _held,
+    "BL518": _idle,
 }

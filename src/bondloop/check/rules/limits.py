@@ -40,7 +40,7 @@ def _tripped(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fie
 
 def _near_limit(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     ran = check.dry_run
-    if ran is None or not ran.completed:
+    if ran is None or not ran.completed or ran.tripped is not None:
         return
     for name, share in ran.usage.items():
         if share > policy.used and ran.bounds[name] != test.capacities.get(name):

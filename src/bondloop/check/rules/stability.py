@@ -104,9 +104,11 @@ def _hidden_growth(check: Check, test: Checkable, policy: CheckPolicy) -> Iterat
 def _grows(check: Check, twin: Twin, policy: CheckPolicy) -> bool:
     """Whether a disturbance of a linear loop has grown; where all eigenvalues are known, by a good deal."""
     assert check.step is not None
+    if (check.seconds - twin.at) * check.step.frequency < 2:
+        return False  # in less than two periods nothing has grown or died away
     if check.step.spectrum.outside is not None:
-        return twin.last > policy.hidden * twin.first > 0
-    return twin.last > twin.first > 0 and not twin.exponent < 0
+        return twin.end > policy.hidden * twin.first > 0 and twin.exponent > 0
+    return twin.end > twin.first > 0 and not twin.exponent < 0
 
 
 def _unanalysed(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:

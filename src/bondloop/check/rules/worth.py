@@ -22,7 +22,7 @@ def _tracking(*, lost: bool) -> Predicate:
 
     def found(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
         ran = check.dry_run
-        for i, error in enumerate(() if ran is None or not ran.completed else ran.error):
+        for i, error in enumerate(() if ran is None or not ran.completed or ran.tripped else ran.error):
             if error > policy.off and lost == (error > policy.lost):
                 yield {"interface": i + 1, "size": percent(error)}
 
@@ -66,7 +66,7 @@ def _which(check: Check) -> str:
 def _parts(check: Check) -> bool:
     """Whether any two runs of the complete structure part: it is unstable, or two integrations of it do."""
     exact = check.reference
-    return bool(check.own) or (bool(exact) and exact.agrees_until < check.seconds / 2)
+    return bool(check.own) or (bool(exact) and not check.linear and exact.agrees_until < check.seconds / 2)
 
 
 def _grade(error: float, policy: CheckPolicy, *, parts: bool) -> str:
