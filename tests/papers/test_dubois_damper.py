@@ -327,9 +327,12 @@ def test_settings_are_checked():
         dubois_damper.test(frequency=300.0)
 
 
-@pytest.mark.parametrize(("latency", "level"), [(dubois_damper.LATENCY, "run"), (0.25, "stop")])
-def test_the_whole_test_passes_and_stands_172_ms_of_delay(latency: float, level: str) -> None:
-    assert dubois_damper.test(latency=latency).check().level == level
+@pytest.mark.parametrize(("latency", "passed"), [(dubois_damper.LATENCY, True), (0.25, False)])
+def test_the_whole_test_passes_and_stands_172_ms_of_delay(latency: float, passed: bool) -> None:
+    check = dubois_damper.test(latency=latency).check()
+    assert check.passed == passed
+    # One plant of some 40 trips the interlock on power: that asks for care, and no more.
+    assert not passed or {f.rule for f in check.findings} <= {"BL506"}
 
 
 def test_a_run_that_ends_before_its_switch_closes_says_nothing_of_the_loop() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.check.finding import percent
 from bondloop.check.tolerances import MOTION_FLOOR
+from bondloop.safety import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from bondloop.check.checking import Check
@@ -184,6 +185,8 @@ def _idle(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields
     ran = check.dry_run
     if check.linear or check.opaque or ran is None or not ran.completed or not ran.moved:
         return
+    if ran.peaks.get(DISPLACEMENT_SWITCH, 1.0) < 1:
+        return  # the rig was not to move
     for i, peaks in enumerate(ran.windows.T):
         if not peaks.max(initial=0.0) > MOTION_FLOOR:
             yield {"interface": i + 1}
