@@ -96,7 +96,7 @@ def _halted(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fiel
 
 def _noisy(check: Check, test: Checkable, policy: CheckPolicy) -> Iterator[Fields]:
     ensemble = _stands(check)
-    if ensemble is not None and ensemble.noise > policy.sustained:
+    if ensemble is not None and ensemble.noise > policy.off:
         yield {"level": percent(ensemble.noise)}
 
 
