@@ -36,6 +36,16 @@ if TYPE_CHECKING:
     interfaces); beyond 1 the fraction leads from just before a whole sample to the whole sample itself."""
 
 
+def _ways(inner: DelayedStep, substeps: int) -> dict[int, list[int]]:
+    """Return the lines of one step that lead a command to the substeps of its rig, by what goes into them."""
+    late_of = {s: [j for j, other in enumerate(inner.sources) if other == s] for s in set(inner.sources)}
+    return {
+        s: late
+        for s, late in sorted(late_of.items())
+        if len(late) % substeps == 0 and all(inner.delays[j] == 1 for j in late)
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class LateCommands:
     """The loop of a test whose commands may reach the rig at any instant of a sample.
@@ -70,12 +80,7 @@ class LateCommands:
     def of(cls, step: OneStep, substeps: int, latency: float) -> LateCommands | None:
         """Take the commands' ways to the rig out of a step; None where they cannot be told from others."""
         inner = step.step
-        late_of = {s: [j for j, other in enumerate(inner.sources) if other == s] for s in set(inner.sources)}
-        ways = {
-            s: late
-            for s, late in sorted(late_of.items())
-            if len(late) % substeps == 0 and all(inner.delays[j] == 1 for j in late)
-        }
+        ways = _ways(inner, substeps)
         commands, columns = list(ways), list(ways.values())
         way = [j for late in columns for j in late]
         others = [j for j in range(len(inner.delays)) if j not in set(way)]
