@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,10 +76,6 @@ CHUNK = 16384
 OFTEN, KEPT = 512, 4_000_000
 """Ticks after which it is kept where a run stands; and numbers that may be kept of it, from which on it is
 less often."""
-
-REMEMBERED, SHORT = 3, 1_000_000
-"""Stretches after the end of the test that are remembered, of so many recorded numbers at most: what is tried
-to find the size of an impulse is run again as the beginning of what follows, and without the impulse."""
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
@@ -198,27 +192,6 @@ class Rehearsal:
         refuse_beyond_memory(steps, len(tables), 0)
         self.inputs = tabulated_inputs(tables.values(), steps, test.period) if tables else None
         self.motions: dict[str, NDArray[np.float64]] | None = None
-        self._stretches: deque[_Stretch] = deque(maxlen=REMEMBERED)
-
-    def on(self, count: int, parameters: Mapping[str, float]) -> Result:
-        """Go on after the end of the test, with tabulated signals at rest at their last values.
-
-        What was run a moment ago from the same place is not run again.
-        """
-        start = self.runner.snapshot()
-        for known in self._stretches:
-            if known.is_from(start, count, parameters):
-                self.runner.restore(known.end)
-                return known.result
-        rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
-        result = self.runner.run(count, rows, parameters)
-        if count * len(self.tick.channels) <= SHORT:
-            self._stretches.append(_Stretch(start, count, dict(parameters), self.runner.snapshot(), result))
-        return result
-
-    def back(self, k: int) -> None:
-        """Let excitation, time and noise begin again at a tick of the test, and everything else as it is."""
-        self.runner.restore(replace(self.runner.snapshot(), count=k))
 
     def run(self, count: int, parameters: Mapping[str, float] | None = None) -> Result:
         """Go on, at most to the end of the test."""
@@ -263,22 +236,6 @@ class Rehearsal:
 
     def _rows(self, k: int, count: int) -> NDArray[np.float64] | None:
         return None if self.inputs is None else self.inputs[k : k + count]
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    """Some ticks after the end of the test: where they started, and what came of them."""
-
-    start: Snapshot
-    count: int
-    parameters: Mapping[str, float]
-    end: Snapshot
-    result: Result
-
-    def is_from(self, start: Snapshot, count: int, parameters: Mapping[str, float]) -> bool:
-        """Whether the same ticks from another place would be these."""
-        same = (self.start.count, self.count) == (start.count, count) and self.parameters == parameters
-        return same and self.start.state.tobytes() == start.state.tobytes()
 
 
 def trip(

@@ -126,6 +126,8 @@ class Ensemble:
         Why there are fewer members than the policy has, or none; empty where there are as many.
     seconds
         How long it took.
+    limited
+        Channels that have a limit.
     """
 
     members: tuple[Member, ...] = ()
@@ -140,6 +142,7 @@ class Ensemble:
     halted: float = 0.0
     left_out: str = ""
     seconds: float = 0.0
+    limited: tuple[str, ...] = field(default=(), repr=False)
 
     __repr__ = brief
 
@@ -211,8 +214,6 @@ class Ensemble:
             return "", 0.0
         use = self.ran.use[0]
         return self.limited[int(np.argmax(use))], float(use.max())
-
-    limited: tuple[str, ...] = field(default=(), repr=False)
 
 
 def ensemble(
@@ -354,7 +355,6 @@ class _Making:
         ran = self.rehearsals.run([self.drawing.row(m) for m in members], self.own)
         if self.own is None:
             self.own = self._scale(ran.levels[0])
-            ran = replace(ran)
         self.members += members
         self.found = ran if self.found is None else self.found.joined(ran)
 

@@ -45,10 +45,5 @@ class Share:
             return 1.0
         return float(betaincinv(self.count + 1, self.total - self.count, (1 + self.confidence) / 2))
 
-    @property
-    def complete(self) -> bool:
-        """Whether it is all of them."""
-        return self.count == self.total
-
     def __str__(self) -> str:
         return f"{self.count} of {self.total}"
